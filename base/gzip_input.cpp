@@ -3,7 +3,6 @@
 #include <zlib.h>
 
 #include <array>
-#include <cerrno>
 #include <fstream>
 #include <streambuf>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/read_files.h"
 
 namespace shardsim {
 namespace {
@@ -96,8 +96,7 @@ bool begins_as_gzip(std::istream& in) {
 }
 
 std::unique_ptr<std::istream> open_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw cannot_read(path.string(), errno);
+  std::ifstream file = open_to_read(path);
   if (begins_as_gzip(file)) return std::make_unique<GzipStream>(std::move(file), path.string());
   return std::make_unique<std::ifstream>(std::move(file));
 }

@@ -2,12 +2,15 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <compare>
 #include <cstring>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include "base/files.h"
 
 namespace shardsim {
 namespace {
@@ -54,6 +57,13 @@ void note_read(const std::filesystem::path& path) {
   if (!key) return;
   const std::lock_guard lock(read_files().mutex);
   read_files().keys.insert(*key);
+}
+
+std::ifstream open_to_read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw cannot_read(path.string(), errno);
+  note_read(path);
+  return file;
 }
 
 std::string packed_reads() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,10 @@ namespace shardsim {
 // The file at `path` is read by this process. read_file() and the readers of HDF5 say so; a reader that opens a file in
 // another way does, too. A path that cannot be examined is passed over.
 void note_read(const std::filesystem::path& path);
+
+// A file whose reader takes it in pieces, noted as read. Errors: those of cannot_read() (base/files.h), where it cannot
+// be opened.
+std::ifstream open_to_read(const std::filesystem::path& path);
 
 // All that was read, as bytes for another process: a worker says at its end what it has read.
 std::string packed_reads();

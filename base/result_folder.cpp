@@ -198,9 +198,20 @@ class Permission {
     const std::string digest = file_digest(path);
     if (!record_.has(writer_.command, name, digest))
       throw input_error({path.string()}, whose(name, digest), std::string(kRemedy));
+    if (is_protected(path))
+      throw input_error({path.string()}, "the file is write-protected, so that it is kept", std::string(kRemedy));
   }
 
  private:
+  // True of a result that nobody may write to any more: commands leave theirs writable. The user's permissions would
+  // not tell it, for a file is replaced within its folder, and root may do everything.
+  static bool is_protected(const fs::path& path) {
+    constexpr fs::perms kWrite = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+    std::error_code failure;
+    const fs::perms permissions = fs::status(path, failure).permissions();
+    return !failure && (permissions & kWrite) == fs::perms::none;
+  }
+
   static void refuse_link(const fs::path& link) {
     if (link.empty()) return;
     throw run_error(

@@ -5,8 +5,8 @@
 
 namespace shardsim {
 
-// Results that a user sends into a pipe, or to a character device such as /dev/null: nothing is replaced there, so
-// nothing is asked and nothing recorded.
+// Results that a user sends into a pipe, to a character device such as /dev/null, or to /dev/stdout and the other names
+// of what the process has open: nothing is replaced there, so nothing is asked and nothing recorded.
 bool is_stream(const std::filesystem::path& path);  // links are followed
 
 // `write` gets the path of a file with the stream's name in a folder of its own; what it has written goes into the

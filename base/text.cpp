@@ -123,10 +123,6 @@ std::vector<bool> fitting_parts(std::string_view text, std::string_view pattern)
   return fits;
 }
 
-bool continues_code_point(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
 }  // namespace
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
@@ -167,6 +163,11 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
     best = candidate;
   }
   return best;
+}
+
+std::string as_key(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 bool same_but_case(std::string_view a, std::string_view b) {
@@ -253,7 +254,7 @@ std::string printable(std::string_view text) {
 }
 
 int display_width(const std::string& text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
 }
 
 std::string clipped(const std::string& text, int width) {
@@ -261,7 +262,7 @@ std::string clipped(const std::string& text, int width) {
   if (display_width(result) <= width) return result;
   int kept = 0;
   std::size_t end = 0;
-  while (end < result.size() && (continues_code_point(result[end]) || ++kept < width)) ++end;
+  while (end < result.size() && (continues_character(result[end]) || ++kept < width)) ++end;
   return width > 0 ? result.substr(0, end) + "~" : "";
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -29,6 +30,26 @@ std::optional<Number> whole_number(std::string_view text) {
   Number number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   return failure == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+// A key as maps hold it: read from YAML, it has underscores for hyphens, where labels and names are as they were
+// written.
+std::string as_key(std::string name);
+
+// Decimal digits and nothing else.
+inline bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// True when `value` is one of the list.
+template <typename List, typename Value>
+bool is_one_of(const List& list, const Value& value) {
+  return std::ranges::find(list, value) != std::ranges::end(list);
+}
+
+// True when the byte of UTF-8 is none that begins a character.
+inline bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
 // True when they are the same but for upper and lower case of A to Z.

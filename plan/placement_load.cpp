@@ -4,15 +4,6 @@
 #include <utility>
 
 namespace shardsim {
-namespace {
-
-double amount_at(const std::vector<double>& amounts, std::size_t rank) {
-  if (amounts.empty()) return 0;
-  return amounts.size() == 1 ? amounts.front() : amounts[rank];
-}
-
-}  // namespace
-
 std::optional<TableSeconds> seconds_by_tables(const LoadStep& step, const ComputeModel& compute, const GpuSpec& gpu) {
   const auto is_above = [](double amount) { return amount > 0; };
   if (step.tables.empty() || std::ranges::any_of(step.host_seconds, is_above)) return std::nullopt;

@@ -37,6 +37,12 @@ struct LoadStep {
   std::vector<double> bytes;
 };
 
+// That of a rank of the world, or of a rank set, in a list that may be one number for all; 0 where nobody has any.
+inline double amount_at(const std::vector<double>& amounts, std::size_t index) {
+  if (amounts.empty()) return 0;
+  return amounts.size() == 1 ? amounts.front() : amounts[index];
+}
+
 // The work that one placement adds to an iteration: its lookups, the exchanges of its ids, vectors and gradients, its
 // update, and the passes over memory between them. The dense part is no placement's.
 struct PlacementLoad {

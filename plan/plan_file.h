@@ -28,6 +28,11 @@ Plan read_plan_file(const std::string& path, const Workload& workload, const Clu
 // others.
 std::vector<std::string> module_paths(const Workload& workload, const Plan& plan = {});
 
+inline constexpr int kUsualGpus = 8;  // of a host
+
+// GPUs of a host, where nobody says how many, of a job of so many ranks: the most that divide them, and 8 at most.
+int usual_host(int ranks);
+
 // A plan file read on its own, without the workload and cluster that it was made for.
 struct StandalonePlan {
   int tables = 0;
@@ -40,8 +45,11 @@ struct StandalonePlan {
   Workload workload;         // its tables, pooled, with one id a sample
   std::vector<int> unsized;  // tables whose size the file does not say (data_parallel); one row and column stand for it
 
-  // True where its placements are on several hosts, and agree with hosts of so many GPUs.
-  bool fits_hosts_of(int gpus) const { return host_multiple > 0 && gpus > highest_device && host_multiple % gpus == 0; }
+  // True where its placements agree with several hosts of so many GPUs.
+  bool fits_hosts_of(int gpus) const {
+    const int together = host_multiple > 0 ? host_multiple : ranks;
+    return gpus > highest_device && ranks > gpus && together % gpus == 0;
+  }
 };
 
 // Checks a plan file on its own: tables and world are taken from the file (extents of its shards, highest rank named;

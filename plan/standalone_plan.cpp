@@ -79,9 +79,14 @@ class World {
   bool cpus() const {
     return cpu_shards_ > 0 && cpu_shards_ == shards_;
   }  // of a cluster of CPUs, which has nothing else
-  // On several hosts, ranks and devices differ by whole hosts.
+  // On several hosts, ranks and devices differ by whole hosts. Placements on a single one do not say how many GPUs it
+  // has, where replicated tables are on more ranks: as many as usual, if these hold the placed ones.
   int ranks_per_host() const {
-    if (host_multiple_ == 0) return ranks() % (highest_device_ + 1) == 0 ? highest_device_ + 1 : ranks();
+    if (host_multiple_ == 0) {
+      const int usual = cpus() ? 1 : usual_host(ranks());
+      if (usual > highest_device_) return usual;
+      return ranks() % (highest_device_ + 1) == 0 ? highest_device_ + 1 : ranks();
+    }
     int gpus = highest_device_ + 1;
     while (gpus <= host_multiple_ && host_multiple_ % gpus != 0) ++gpus;
     return gpus <= host_multiple_ ? gpus : ranks();
@@ -149,6 +154,12 @@ class World {
 };
 
 }  // namespace
+
+int usual_host(int ranks) {
+  int gpus = std::min(ranks, kUsualGpus);
+  while (ranks % gpus != 0) --gpus;
+  return gpus;
+}
 
 StandalonePlan standalone_plan(const Tree& tree) {
   return standalone_plan(tree, 0);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/plan_entries.h"
+#include "plan/plan_file.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
@@ -33,7 +34,6 @@ bool is_placement_of(const std::string& text, int rank, int per_node, bool cpus)
 // How the placement of this rank is written. Nodes of one GPU may stand for hosts that nobody knows yet; what is
 // written is then that of the usual ones.
 std::string due_placement(const PlanEntry& entry, int rank) {
-  constexpr int kUsualGpus = 8;
   if (entry.cpus) return fmt::format("\"rank:{}/cpu\"", rank);
   if (entry.per_node > 1 || rank == 0) return fmt::format("\"rank:{}/cuda:{}\"", rank, rank % entry.per_node);
   return fmt::format("\"rank:{}/cuda:{}\", where hosts have {} GPUs", rank, rank % kUsualGpus, kUsualGpus);

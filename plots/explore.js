@@ -190,7 +190,8 @@
       var wrong = answer && answer.knob === id;
       fields[id].wrong.hidden = !wrong;
       fields[id].wrong.textContent = wrong ? answer.error : "";
-      fields[id].input.setAttribute("aria-invalid", wrong ? "true" : "false");
+      var is_last = answer && !answer.knob && id === last_step.id;  // what was turned, where the fault is named elsewhere
+      fields[id].input.setAttribute("aria-invalid", wrong || is_last ? "true" : "false");
     });
     var rest = document.getElementById("wrong");
     rest.hidden = !answer || Boolean(answer.knob);
@@ -297,8 +298,8 @@
       figure("Samples per second", words.samples, figures.gpus + " GPUs, batch " + figures.batch_per_gpu.toLocaleString("en") + " of a GPU"),
       memory_figure(outcome),
       words.limit ? figure("What limits", words.limit.replace(" %", "\u00a0%")) : null,
-      "cost_per_billion_samples" in figures
-        ? figure("Cost of a billion samples", figures.cost_per_billion_samples.toPrecision(3) + " " + figures.currency) : null]);
+      "cost_per_million_samples" in figures
+        ? figure("Cost of a million samples", figures.cost_per_million_samples.toPrecision(3) + " " + figures.currency) : null]);
     return list;
   }
 

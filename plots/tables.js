@@ -3,6 +3,7 @@
 (function () {
   "use strict";
   var LEAST_TO_SORT = 3, LEAST_TO_FILTER = 8;  // rows from which a reader gains by it
+  var LEAST_COLUMNS = 2;  // that any window shows
 
   function isHeading(row) { return row.classList.contains("heading"); }
 
@@ -81,10 +82,61 @@
     table.parentNode.insertBefore(field, table);
   }
 
+  function showColumn(table, column, isShown) {
+    Array.prototype.forEach.call(table.rows, function (row) {
+      if (!isHeading(row) && row.cells[column]) row.cells[column].classList.toggle("left-out", !isShown);
+    });
+  }
+  function isWide(box) { return box.scrollWidth > box.clientWidth + 1; }
+
+  // A table without the columns that a narrow window has no room for, as a terminal shows it: minor ones go first, then
+  // others, the last one first. A line below it names them, and brings them back.
+  function Columns(box, table) {
+    var heads = Array.prototype.slice.call(table.tHead.rows[0].cells), names = heads.map(function (head) { return head.textContent.trim(); });
+    var note = document.createElement("p"), text = document.createElement("span"), all = document.createElement("button");
+    var away = [], width = 0, wanted = false;
+    note.className = "also";
+    note.hidden = true;
+    all.type = "button";
+    note.append(text, all);
+    box.after(note);
+    function last(isMinor) {
+      for (var column = heads.length - 1; column >= LEAST_COLUMNS; --column)
+        if (away.indexOf(column) < 0 && (!isMinor || heads[column].classList.contains("minor"))) return column;
+      return -1;
+    }
+    function fit() {
+      away.forEach(function (column) { showColumn(table, column, true); });
+      away = [];
+      for (var next; !wanted && isWide(box) && (next = last(true) < 0 ? last(false) : last(true)) >= 0;) {
+        showColumn(table, next, false);
+        away.push(next);
+      }
+      var left = away.slice().sort(function (a, b) { return a - b; }).map(function (column) { return names[column]; }).filter(Boolean);
+      note.hidden = !left.length && !wanted;
+      text.textContent = wanted ? "" : "A wider window also shows: " + left.join(", ") + ". ";
+      all.textContent = wanted ? "show the columns that fit" : "show all columns";
+    }
+    all.addEventListener("click", function () {
+      wanted = !wanted;
+      fit();
+      box.classList.toggle("wide", isWide(box));
+    });
+    return {
+      look: function () {
+        if (box.clientWidth === width) return;
+        width = box.clientWidth;
+        fit();
+      }
+    };
+  }
+
   // What is wider than its window says so, and is scrolled by keys, too: tables, and the charts of draw.js.
   var reach = window.ResizeObserver && new ResizeObserver(function (entries) {
     entries.forEach(function (entry) {
-      var box = entry.target, wide = box.scrollWidth > box.clientWidth + 1;
+      var box = entry.target;
+      if (box.columns && box.clientWidth) box.columns.look();
+      var wide = isWide(box);
       box.classList.toggle("wide", wide);
       if (wide) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
@@ -96,6 +148,7 @@
   function makeScrollable(table) {
     var box = table.parentNode;
     if (!box.classList.contains("scroll")) return;
+    box.columns = Columns(box, table);
     window.scrolledByKeys(box);
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", "table: " + Array.prototype.slice.call(table.tHead.rows[0].cells, 0, 3).map(function (cell) {

@@ -157,6 +157,10 @@ Belonging belongs_to_fusion(OpRole role) {
   return row_of(role).fusion;
 }
 
+bool is_dense_part(OpRole role) {
+  return role >= OpRole::bottom_forward && role <= OpRole::dense_update;
+}
+
 bool occupies_gpu(OpRole role) {
   return role != OpRole::launch && role != OpRole::wait_for_splits && role != OpRole::copy_inputs &&
          role != OpRole::stash_rows && role != OpRole::restore_rows && !moves_stored_rows(role);

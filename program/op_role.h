@@ -115,6 +115,9 @@ std::optional<OpClass> class_of(OpRole role);
 enum class Belonging { none, may, must };
 Belonging belongs_to_fusion(OpRole role);
 
+// The dense part with its own all-reduces and its optimizer.
+bool is_dense_part(OpRole role);
+
 // True when an operation in this role keeps the GPU from other compute. Work of the host, and copies from it, do not.
 bool occupies_gpu(OpRole role);
 

@@ -15,7 +15,7 @@
 #include "sim/lower/draws/drawn_programs.h"
 #include "sim/lower/draws/row_draws.h"
 #include "study/run/study.h"
-#include "validate/execute/fusion/drawn_sizes.h"
+#include "validate/execute/fusion/iteration_programs.h"
 
 namespace shardsim {
 namespace {
@@ -63,10 +63,6 @@ bool works_ahead(const Program& program) {
   return std::ranges::any_of(program.ops, [](const Op& op) { return op.batches_ahead > 0; });
 }
 
-bool is_drawn(const Case& item) {
-  return item.load.batches == LoadOptions::Batches::drawn;
-}
-
 // Iteration i of the simulated chain and iteration i of the ranks have the same sizes.
 std::vector<Program> drawn_programs(const PreparedCase& prepared, int iterations) {
   const DrawnPrograms programs(prepared.plan, prepared.item.workload, prepared.cluster, prepared.placed_options(false));
@@ -83,7 +79,7 @@ std::vector<Program> drawn_programs(const PreparedCase& prepared, int iterations
 // The ids of expected batches are drawn, and the sizes of every iteration are theirs. In a pipeline, whose iterations
 // cannot have sizes of their own, ids are made to fit those that are expected.
 std::vector<Program> programs_of(const PreparedCase& prepared, int iterations) {
-  if (is_drawn(prepared.item)) return drawn_programs(prepared, iterations);
+  if (prepared.item.load.drawn()) return drawn_programs(prepared, iterations);
   const Program& program = prepared.program();
   return works_ahead(program) ? std::vector<Program>{program} : with_drawn_sizes_of(program, iterations);
 }
@@ -91,7 +87,7 @@ std::vector<Program> programs_of(const PreparedCase& prepared, int iterations) {
 // Returns how many iterations of a case are kept.
 int kept_of(const Case& item, double predicted_ms, const ScenarioRoundOptions& options) {
   const double to_fill = std::ceil(options.at_least.ms() / predicted_ms);
-  if (is_drawn(item) || !(to_fill > options.iterations)) return options.iterations;
+  if (item.load.drawn() || !(to_fill > options.iterations)) return options.iterations;
   return static_cast<int>(std::min<double>(to_fill, kMostFilled));
 }
 
@@ -120,10 +116,10 @@ void slow_links(Scenario& scenario, double share) {
 
 // Drawn batches are simulated for as many iterations as the ranks run, after those that the simulation leaves out.
 void align(Scenario& scenario, ScenarioRoundOptions& options) {
-  if (std::ranges::none_of(scenario.cases, is_drawn)) return;
+  if (std::ranges::none_of(scenario.cases, [](const Case& item) { return item.load.drawn(); })) return;
   options.warmup = kIterationsBefore;
   for (Case& item : scenario.cases) {
-    if (is_drawn(item)) item.load.iterations = options.iterations;
+    if (item.load.drawn()) item.load.iterations = options.iterations;
   }
 }
 

@@ -166,7 +166,10 @@ std::string sheet_html(const Sheet& sheet) {
     if (!sheet.columns[c].number) text_columns += fmt::format(" t{}", c + 1);
   std::string result = fmt::format("<div class=\"scroll\"><table class=\"sheet{}\">\n<thead><tr>", text_columns);
   for (const Sheet::Column& column : sheet.columns)
-    result += (column.header.empty() ? "<td>" : "<th scope=\"col\">") + escape_html(column.header);
+    result += (column.header.empty() ? "<td>"
+               : column.minor        ? "<th scope=\"col\" class=\"minor\">"
+                                     : "<th scope=\"col\">") +
+              escape_html(column.header);
   result += "</thead>\n<tbody>\n";
   for (const Sheet::Row& row : sheet.rows) {
     if (row.is_heading(sheet)) {

@@ -161,10 +161,6 @@ std::string line_of(const Sheet& sheet, const std::vector<int>& widths, const st
   return clipped(line, width);
 }
 
-bool continues_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
-
 // The first `head` characters and as many of the last as `width` columns hold.
 std::string without_middle(const std::string& text, int width, int head) {
   if (display_width(text) <= width) return text;

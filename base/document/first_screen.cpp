@@ -61,13 +61,45 @@ std::string in_small(std::string heading) {
   return heading;
 }
 
+// A sentence that a screen can do without, where it would leave no room for the table that it is about: all but the
+// first one, warnings, and commands.
+bool is_further_answer(const Paragraph& paragraph) {
+  return paragraph.role == Role::summary && !paragraph.unbroken;
+}
+
+std::size_t answers_in(const std::vector<Section::Block>& blocks) {
+  std::size_t count = 0;
+  for (const Section::Block& block : blocks) {
+    if (const auto* const paragraph = std::get_if<Paragraph>(&block)) count += is_further_answer(*paragraph) ? 1 : 0;
+    if (const auto* const section = std::get_if<Section>(&block)) count += answers_in(section->blocks);
+  }
+  return count;
+}
+
+// Leaves the last so many of these sentences out.
+void leave_out_answers(std::vector<Section::Block>& blocks, std::size_t& count) {
+  for (std::size_t at = blocks.size(); at-- > 0 && count > 0;) {
+    if (auto* const section = std::get_if<Section>(&blocks[at])) leave_out_answers(section->blocks, count);
+    const auto* const paragraph = std::get_if<Paragraph>(&blocks[at]);
+    if (paragraph == nullptr || !is_further_answer(*paragraph)) continue;
+    blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(at));
+    --count;
+  }
+}
+
 class FirstScreen {
  public:
-  FirstScreen(const Document& whole, int width, int lines, int tables) : width_(width), lines_(lines), tables_(tables) {
+  FirstScreen(const Document& whole, int width, int lines, int tables, std::size_t without)
+      : width_(width), lines_(lines), tables_(tables), sentences_(without) {
     shown_.title = whole.title;
-    count_answers(whole.blocks);
-    for (const Section::Block& block : whole.blocks) add(block);
+    std::vector<Section::Block> blocks = whole.blocks;
+    leave_out_answers(blocks, without);
+    count_answers(blocks);
+    for (const Section::Block& block : blocks) add(block);
   }
+
+  // Rows of its first table that there was no room for, while fewer stand there than tell something of it.
+  bool lacks_rows() const { return lacks_rows_; }
 
   Document take() {
     shown_.blocks.emplace_back(Paragraph{left_text()});
@@ -137,6 +169,7 @@ class FirstScreen {
   // Adds as many rows as there is room for.
   void add_sheet(const Sheet& whole, Section& section, const std::string& heading) {
     constexpr std::size_t kWorthShowing = 2;  // fewer rows tell nothing of a table
+    constexpr std::size_t kTellingRows = 5;
     const std::size_t rows = rows_of(whole);
     if (rows == 0) return;
     if (tables_ > 0) {
@@ -150,12 +183,14 @@ class FirstScreen {
         with.add(trial);
         if (lines_of(with, width_) + answer_lines_ > lines_) continue;
         if (rows_of(part) < rows) cut_.emplace_back(heading, rows - rows_of(part));
+        lacks_rows_ = lacks_rows_ || (tables_alone_.blocks.empty() && rows_of(part) < std::min(rows, kTellingRows));
         tables_alone_ = std::move(with);
         section = std::move(trial);
         --tables_;
         return;
       }
     }
+    lacks_rows_ = lacks_rows_ || (tables_ > 0 && tables_alone_.blocks.empty());
     tables_ = 0;  // a later table says less than an earlier one
     const auto is_cut = [&](const auto& cut) { return cut.first == heading; };
     if (!heading.empty() && std::ranges::none_of(cut_, is_cut) &&
@@ -168,12 +203,15 @@ class FirstScreen {
     for (const auto& [heading, rows] : cut_)
       parts.push_back(fmt::format("{}{}", counted(rows, "row"), heading.empty() ? "" : " of " + in_small(heading)));
     for (const std::string& heading : left_) parts.push_back(heading);
+    if (sentences_ > 0) parts.push_back(counted(sentences_, "sentence"));
     if (notes_ > 0) parts.push_back(counted(notes_, "note"));
     return fmt::format("With --details: {}.", join(parts.empty() ? std::vector<std::string>{"legends"} : parts));
   }
 
   int width_, lines_, tables_;
   int answer_lines_ = 0;
+  std::size_t sentences_;
+  bool lacks_rows_ = false;
   Document shown_, tables_alone_;
   std::vector<std::pair<std::string, std::size_t>> cut_;  // tables by heading, and how many of their rows are left out
   std::vector<std::string> left_;                         // headings of tables that are left out
@@ -184,13 +222,18 @@ class FirstScreen {
 
 std::string first_screen_text(const Document& document, int width, bool colour, int tables) {
   if (lines_of(document, width) <= kFirstScreenLines) return document_text(document, width, colour);
-  Document screen;
-  for (int lines = kFirstScreenLines; lines > 0;
-       --lines) {  // the more is left out, the longer is the line that says so
-    screen = FirstScreen(document, width, lines, tables).take();
-    if (lines_of(screen, width) <= kFirstScreenLines) break;
+  const std::size_t sentences = answers_in(document.blocks);
+  for (std::size_t without = 0;; ++without) {
+    Document screen;
+    bool lacks_rows = false;
+    for (int lines = kFirstScreenLines; lines > 0; --lines) {  // the more is left out, the longer is the line of it
+      FirstScreen trial(document, width, lines, tables, without);
+      lacks_rows = trial.lacks_rows();
+      screen = trial.take();
+      if (lines_of(screen, width) <= kFirstScreenLines) break;
+    }
+    if (!lacks_rows || without + 1 >= sentences) return document_text(screen, width, colour);
   }
-  return document_text(screen, width, colour);
 }
 
 }  // namespace shardsim

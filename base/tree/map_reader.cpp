@@ -7,18 +7,6 @@
 #include "base/text.h"
 
 namespace shardsim {
-namespace {
-
-const Tree& empty_map() {
-  static const Tree kEmpty = [] {
-    Tree tree;
-    tree.kind = Tree::Kind::map;
-    return tree;
-  }();
-  return kEmpty;
-}
-
-}  // namespace
 
 Error named_error(const Error& error, const std::string& name) {
   const std::string where = error.place().text() + ": ";
@@ -178,7 +166,8 @@ std::string MapReader::dotted(std::string_view key) const {
 
 MapReader MapReader::map(std::string_view key) {
   note_key(tree_, key, Form{Form::Kind::map});
-  const Tree& tree = has(key) ? *tree_.find(key) : empty_map();
+  static const Tree kEmpty = empty_map();
+  const Tree& tree = has(key) ? *tree_.find(key) : kEmpty;
   return {tree, dotted(key), sources_, has(key) ? tree.place : place_};
 }
 

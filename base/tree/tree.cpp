@@ -28,6 +28,13 @@ Tree laid_over(const Tree& under, const Tree& over) {
   return result;
 }
 
+Tree empty_tree(Tree::Kind kind, const Place& place) {
+  Tree tree;
+  tree.kind = kind;
+  tree.place = place;
+  return tree;
+}
+
 }  // namespace
 
 Tree::Tree() = default;
@@ -85,18 +92,28 @@ Tree merged(const Tree& under, const Tree& over) {
   return laid_over(under, raised(over, top_layer(under) + 1));
 }
 
+Tree empty_map(const Place& place) {
+  return empty_tree(Tree::Kind::map, place);
+}
+
+Tree empty_list(const Place& place) {
+  return empty_tree(Tree::Kind::list, place);
+}
+
 Tree text_tree(std::string text, const Place& place) {
-  Tree tree;
-  tree.kind = Tree::Kind::scalar;
+  Tree tree = empty_tree(Tree::Kind::scalar, place);
   tree.scalar = std::move(text);
-  tree.place = place;
   return tree;
 }
 
+Tree text_list(const std::vector<std::string>& texts, const Place& place) {
+  Tree list = empty_list(place);
+  for (const std::string& text : texts) list.items.push_back(text_tree(text, place));
+  return list;
+}
+
 Tree named_map(const std::string& name, const Place& place) {
-  Tree tree;
-  tree.kind = Tree::Kind::map;
-  tree.place = place;
+  Tree tree = empty_map(place);
   tree.fields.emplace_back("name", text_tree(name, place));
   return tree;
 }

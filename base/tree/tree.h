@@ -61,8 +61,11 @@ Tree in_place_of(const Tree& under, Tree over);
 int top_layer(const Tree& tree);
 Tree raised(Tree tree, int by);
 
-// A leaf with that text, and the map {name: NAME}, both at `place`.
+// An empty map or list, a leaf with that text, a list of such leaves, and the map {name: NAME}, all at `place`.
+Tree empty_map(const Place& place = {});
+Tree empty_list(const Place& place = {});
 Tree text_tree(std::string text, const Place& place = {});
+Tree text_list(const std::vector<std::string>& texts, const Place& place = {});
 Tree named_map(const std::string& name, const Place& place = {});
 
 // The map {name: NAME} of what may be a plain name, one of `names` as whoever reads the map will see; anything else as

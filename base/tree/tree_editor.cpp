@@ -62,11 +62,6 @@ std::string dotted(std::span<const std::string> parts) {
   return join({parts.begin(), parts.end()}, ".");
 }
 
-std::string as_key(std::string part) {
-  std::ranges::replace(part, '-', '_');
-  return part;
-}
-
 }  // namespace
 
 const TreeEditor::Names& TreeEditor::names_of(const Tree& list, const std::string& at) {

@@ -19,6 +19,7 @@
 #include "base/document/document.h"
 #include "base/system_failure.h"
 #include "base/text.h"
+#include "cli/arguments/progress.h"
 
 namespace shardsim {
 namespace {
@@ -59,19 +60,6 @@ void require_stack() {
                   fmt::format("Allow {} KiB or more (ulimit -s)", kLeast >> 10));
 }
 
-std::string time_left_text(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-// Clears a line of progress before anything else is written; null while there is none.
-void (*g_before_output)(bool progress) = nullptr;
-
-void announce_output(bool progress) {
-  if (g_before_output != nullptr) g_before_output(progress);
-}
-
 int caught(const std::function<int()>& body) {
   try {
     return body();
@@ -91,18 +79,14 @@ int caught(const std::function<int()>& body) {
 
 }  // namespace
 
-void before_output(void (*told)(bool progress)) {
-  g_before_output = told;
-}
-
 void say(const std::string& line) {
-  announce_output(false);
+  put_progress_away();
   std::fflush(stdout);
   std::fputs((printable(line) + "\n").c_str(), stderr);
 }
 
 void print_result(const std::string& text) {
-  announce_output(false);
+  put_progress_away();
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
@@ -136,32 +120,6 @@ Terminal look_at_terminal() {
   terminal.width = columns(stdout_is_terminal);
   terminal.interrupted = [] { return caught_signal() != 0; };
   return terminal;
-}
-
-void Progress::show(const std::string& text) {
-  const auto now = std::chrono::steady_clock::now();
-  if (!enabled_ || now - last_ < std::chrono::milliseconds(100)) return;
-  last_ = now;
-  shown_ = true;
-  announce_output(true);
-  std::fputs(("\r\x1b[K" + text).c_str(), stderr);
-  std::fflush(stderr);
-}
-
-void Progress::count(const std::string& of, std::int64_t done, std::int64_t total) {
-  if (done <= counted_) begin_ = std::chrono::steady_clock::now();  // of another round
-  counted_ = done;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
-  show(fmt::format("{} of {} {}, {:.3g} a second, {} left", with_thousands(done), with_thousands(total), of, rate,
-                   time_left_text(static_cast<double>(total - done) / rate)));
-}
-
-void Progress::clear() {
-  if (!shown_) return;
-  shown_ = false;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
 }
 
 }  // namespace shardsim

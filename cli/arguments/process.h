@@ -1,7 +1,5 @@
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -19,9 +17,6 @@ inline constexpr int kOutsideTolerance = static_cast<int>(Failure::tolerance);
 // A line on stderr, after what stdout was given: where both go to one file, lines stay whole and in order.
 void say(const std::string& line);
 
-// `told` is called before anything is said or printed, `progress` where a line of Progress is; nullptr ends that.
-void before_output(void (*told)(bool progress));
-
 // Prints a result on stdout, as it is: a file of ours, or a table that has been laid out for the terminal.
 void print_result(const std::string& text);
 
@@ -38,22 +33,5 @@ int guarded(const std::function<int()>& body);
 // Finds out whether the streams are terminals, their width, and whether they get colour; `interrupted` asks
 // caught_signal().
 Terminal look_at_terminal();
-
-// One line on stderr that is overwritten, at most ten times a second; nothing at all when not `enabled`.
-class Progress {
- public:
-  explicit Progress(bool enabled) : enabled_(enabled) {}
-  ~Progress() { clear(); }
-  void show(const std::string& text);
-  // "3 of 12 cases, 1.5 a second, 6 s left", since it was made; `done` is 1 or more.
-  void count(const std::string& of, std::int64_t done, std::int64_t total);
-  void clear();
-
- private:
-  bool enabled_;
-  bool shown_ = false;
-  std::int64_t counted_ = 0;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), last_{};
-};
 
 }  // namespace shardsim

@@ -116,7 +116,7 @@ void print_notes_of(const Checked& checked, bool all) {
 
 int check(const Arguments& given, const Terminal& terminal) {
   const std::string& path = given.positional()[0];
-  const auto waiting = waiting_for(given, "checking, with the plan of each case");
+  const Progress progress = progress_of(given, "checking, with the plan of each case");
   const Checked checked = check_file(path, {terminal.interrupted, {}});
   for (const std::string& finding : checked.findings) report_error(0, finding);
   if (!checked.findings.empty()) return checked.failure == Failure::infeasible ? 3 : 2;

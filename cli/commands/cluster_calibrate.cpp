@@ -186,6 +186,7 @@ void deliver_fitted(const ClusterSpec& spec, const Arguments& given) {
 }
 
 int calibrate_cluster(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "fitting, and judging each fit by rows that it left out");
   const std::string output = given.text("output");
   refuse_read_file(output, {given.text("measurements"), given.text("cluster")});
   const auto table = embedding_table(given.text("measurements"));
@@ -195,6 +196,7 @@ int calibrate_cluster(const Arguments& given, const Terminal& terminal) {
                                      fitted.what, fitted.subject);
   deliver_fitted(fitted.spec, given);
   const std::string tables = document_text(fitted.tables, terminal.width, terminal.colour && output != "-");
+  put_progress_away();
   std::fputs(tables.c_str(), output == "-" ? stderr : stdout);
   if (output != "-") say(fmt::format("wrote {}", output));
   return 0;

@@ -50,6 +50,7 @@ int verdict(const ComparisonReport& report) {
 }
 
 int compare(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "comparing");
   const std::optional<double> most = tolerance(given);
   const std::optional<std::filesystem::path> page = page_path(given);
   if (page) check_result(*page, result_writer(given));

@@ -48,11 +48,6 @@ KernelQuestion kernel_question(const Arguments& given) {
 
 constexpr const char* kCallKernels = "fbgemm";
 
-std::optional<Workload> call_workload(const Arguments& given) {
-  if (!given.has("workload")) return std::nullopt;
-  return read_workload(load_named(given.text("workload"), "workloads", "", Arguments::place("workload")), "");
-}
-
 GpuSpec call_gpu(const Arguments& given) {
   if (!given.has("cluster")) return {};
   return asked_cluster(given.text("cluster"), Arguments::place("cluster"), given).spec().gpu;
@@ -77,7 +72,7 @@ Tree call_model(const Arguments& given) {
 
 // The files of --measurements, each with its rows' work.
 std::vector<MeasuredCalls> fitted_files(const Arguments& given) {
-  const std::optional<Workload> workload = call_workload(given);
+  const std::optional<Workload> workload = asked_workload(given);
   std::vector<MeasuredCalls> files;
   if (!given.has("measurements"))
     throw input_error(Arguments::place("measurements"), "there is nothing to fit to", "Name at least one file");
@@ -90,6 +85,7 @@ std::vector<MeasuredCalls> fitted_files(const Arguments& given) {
 }
 
 int fit_kernels(const Arguments& given, const Terminal&) {
+  const Progress progress = progress_of(given, "fitting");
   const KernelFamily start = shipped_kernel_family(given.text("kernels"), Arguments::place("kernels"));
   const GpuTable gpus = shipped_gpu_table();
   const GpuConstants* const gpu = gpus.find(start.gpu);
@@ -104,7 +100,7 @@ int fit_kernels(const Arguments& given, const Terminal&) {
 int compare_calls(const Arguments& given, const Terminal& terminal) {
   given.refuse_beside("workload", {"map"});
   const JudgementFolder folder(given, "compute_compare", false);
-  const std::optional<Workload> workload = call_workload(given);
+  const std::optional<Workload> workload = asked_workload(given);
   const MeasuredCalls measured =
       read_measured_calls(given.text("measurements"), {workload ? &*workload : nullptr, call_gpu(given)});
   const CallJudgement judgement = judge_calls(measured, call_model(given));
@@ -115,6 +111,7 @@ int compare_calls(const Arguments& given, const Terminal& terminal) {
 }
 
 int compare_kernels(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "predicting the measured kernels");
   if (is_call_file(given.text("measurements"))) return compare_calls(given, terminal);
   if (given.text("compute-model") == kLearnedModel)
     throw input_error(Arguments::place("compute-model"),

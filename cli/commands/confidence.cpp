@@ -7,6 +7,7 @@ namespace shardsim {
 namespace {
 
 int show_confidence(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "judging the intervals");
   const std::string path = given.text("residuals");
   const ErrorModel model(path.empty() ? shipped_residuals() : residuals_of(read_file(path), path));
   const Document document = coverage_document(coverage_of(model), model);

@@ -25,6 +25,7 @@ void to_hdf5(const TimelineSource& source, const std::filesystem::path& target, 
 }
 
 int convert(const Arguments& given, const Terminal&) {
+  const Progress progress = progress_of(given, "converting");
   const std::string target = given.text("output");
   if (target.empty())
     throw input_error(Arguments::place("output"), "the name is empty", "Name a file, e.g. timeline.h5");

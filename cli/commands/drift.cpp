@@ -16,7 +16,7 @@ namespace shardsim {
 namespace {
 
 int run_drift(const Arguments& given, const Terminal& terminal) {
-  const auto waiting = waiting_for(given, "planning the days");
+  Progress progress = progress_of(given, "planning the days");
   const Scenario scenario = asked_scenario(given);
   const DriftOptions options = drift_options(read_file(scenario.path), scenario.path, overrides(given));
   const std::filesystem::path folder = output_folder(given, "drift", "out/drift");
@@ -25,13 +25,12 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
   WorkerOptions workers;
   if (const auto stated = given.count("jobs", 1, 1024)) workers.jobs = static_cast<int>(*stated);
   workers.interrupted = terminal.interrupted;
-  Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
   workers.progress = [&](int done, int total) { progress.count("days", done, total); };
   const Case& item = chosen_case(scenario, given);
   if (!given.has("quiet"))
     for (const std::string& note : notes_for(Asker::drift, {item})) print_note(note);
   const DriftResult result = drift_study(scenario, item, options, workers);
-  progress.clear();
+  progress.now("writing the report");
   write_folder(folder, writer, [&](const std::filesystem::path& hidden) {
     write_file(hidden / "drift.json", drift_json(result, options, scenario));
     write_file(hidden / "drift.html", page_html(drift_document(result, options, scenario, Medium::page)));

@@ -398,6 +398,7 @@ void refuse_other_memory_model(const Case& item, const Arguments& given) {
 }
 
 int explain_plan(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "planning");
   const std::string& path = given.positional()[0];
   if (path.ends_with(".json")) {
     require_plan_file_alone(given);

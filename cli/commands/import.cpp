@@ -104,6 +104,7 @@ int import_into_file(const Arguments& given, const fs::path& file) {
 }
 
 int import_model(const Arguments& given, const Terminal&) {
+  const Progress progress = progress_of(given, "importing");
   const std::string output = given.text("output");
   if (output.empty() || output == "-") {
     throw input_error(Arguments::place("output"), "the name of a folder or a file is missing",

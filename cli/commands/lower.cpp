@@ -7,6 +7,7 @@ namespace shardsim {
 namespace {
 
 int lower(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "planning, and lowering the plan");
   const Scenario scenario = asked_scenario(given);
   const Case& item = chosen_case(scenario, given);
   if (given.has("observed-payload") && !item.workload.has_runtime())

@@ -27,6 +27,7 @@
 #include "study/result/case_figures.h"
 #include "study/run/study.h"
 #include "study/scenario/read_planner.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {
@@ -129,35 +130,22 @@ void describe_runs(const StudyResult& study) {
 }
 
 // The ranks that --trace-ranks names, "0-7,64"; none where it is not given. Errors: no such rank in a world of so many.
-std::vector<int> traced_ranks(const Arguments& given, const std::string& case_name, int world_size) {
+std::vector<int> traced_ranks(const Arguments& given, int world_size) {
   if (!given.has("trace-ranks")) return {};
-  const Place place = Arguments::place("trace-ranks");
-  std::vector<int> ranks;
-  for (const std::string& part : split(given.text("trace-ranks"), ',')) {
-    const std::size_t dash = part.find('-');
-    const auto first = whole_number<int>(part.substr(0, dash));
-    const auto last = dash == std::string::npos ? first : whole_number<int>(part.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last < *first)
-      throw input_error(place, excerpt(part) + " is no rank and no range of ranks", "Write for example 0-7,64");
-    if (*last >= world_size)
-      throw input_error(place, fmt::format("case {} has no rank {}", excerpt(case_name), *last),
-                        fmt::format("Its ranks are 0 to {}", world_size - 1));
-    for (int rank = *first; rank <= *last; ++rank) ranks.push_back(rank);
-  }
-  return ranks;
+  return read_rank_sets(given.text("trace-ranks"), world_size, Arguments::place("trace-ranks"));
 }
 
 // Before anything is simulated: what is wrong with the ranks that are asked for.
 void check_traced_ranks(const Arguments& given, const Scenario& scenario, const std::vector<std::string>& traces) {
   for (const Case& item : scenario.cases) {
-    if (std::ranges::count(traces, item.name) > 0) traced_ranks(given, item.name, cluster_of(item).world_size());
+    if (std::ranges::count(traces, item.name) > 0) traced_ranks(given, cluster_of(item).world_size());
   }
 }
 
 void write_merged(const std::filesystem::path& folder, const CaseResult& result, const Arguments& given) {
   const MergedTrace trace = merged_trace(result.timeline, result.traced.value_or(TracedParts{}),
-                                         traced_ranks(given, result.name, result.world_size), result.name);
-  write_file(folder / "trace" / result.name / "merged.json", trace.json);
+                                         traced_ranks(given, result.world_size), result.name);
+  write_file(folder / "trace" / result.name / "merged.pt.trace.json", trace.json);
   if (trace.left_out.empty() || given.has("trace-ranks") || given.has("quiet")) return;
   print_note(
       fmt::format("the trace of {} shows ranks 0 to {} of {}: --trace-ranks LIST, for example {}-{}, shows others",
@@ -206,29 +194,19 @@ std::string first_reason(const StudyResult& study) {
   return "";
 }
 
-bool has_no_plan(const StudyResult& study) {
-  return study.cases.empty() && !study.comparisons.empty();
-}
-
-std::string because_of(const StudyResult& study) {
+// Where planners were compared and no case is left: none takes the case, be there ever so much memory (Failure::input),
+// or none has a plan that fits (Failure::infeasible).
+std::optional<Error> fault_of_planners(const StudyResult& study) {
+  if (!study.cases.empty() || study.comparisons.empty()) return std::nullopt;
   std::string reason = first_reason(study);
   while (reason.ends_with('.')) reason.pop_back();
-  return reason.empty() ? "" : ". " + reason;
-}
-
-// Errors (Failure::input): planners were compared, and none takes the case, be there ever so much memory.
-void require_some_taker(const StudyResult& study) {
+  if (!reason.empty()) reason.insert(0, ". ");
   const auto refuses = [](const ComparedPlan& plan) { return plan.refused || plan.needs_options; };
   const auto all_refuse = [&](const PlannerComparison& each) { return std::ranges::all_of(each.planners, refuses); };
-  if (has_no_plan(study) && std::ranges::all_of(study.comparisons, all_refuse))
-    throw Error(Failure::input, Place{}, "no planner takes the case" + because_of(study), "");
-}
-
-// Errors (Failure::infeasible): planners were compared, and none has a plan.
-void require_some_plan(const StudyResult& study) {
-  if (!has_no_plan(study)) return;
-  throw Error(Failure::infeasible, Place{}, "no planner has a plan that fits, for any case" + because_of(study),
-              "--details gives all reasons. Take more memory, a smaller batch, or fewer constraints");
+  if (std::ranges::all_of(study.comparisons, all_refuse))
+    return Error(Failure::input, Place{}, "no planner takes the case" + reason, "");
+  return Error(Failure::infeasible, Place{}, "no planner has a plan that fits, for any case" + reason,
+               "--details gives all reasons. Take more memory, a smaller batch, or fewer constraints");
 }
 
 // Returns the case that the sentence of why is about: the fastest that fits. Where none does, the fastest.
@@ -290,7 +268,7 @@ void require_room_at_peak(StudyResult study) {
 }
 
 int run_scenario(const Arguments& given, const Terminal& terminal) {
-  const auto waiting = waiting_for(given, "reading and planning");
+  Progress progress = progress_of(given, "reading and planning");
   Scenario scenario = chosen_cases(asked_scenario(given), given);
   if (given.has("torchrec-only")) scenario = with_unlimited(std::move(scenario), given);
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
@@ -302,14 +280,15 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
 
   check_results(folder, result_writer(given), {"report.html", "result.json", "timeline.h5"});
 
-  Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
   WorkerOptions workers;
   workers.jobs = jobs(given);
   workers.progress = [&](int done, int total) { progress.count("cases", done, total); };
   workers.interrupted = terminal.interrupted;
+  progress.now("simulating");
   const StudyResult study = run_study(scenario, workers);
-  progress.clear();
-  require_some_taker(study);
+  progress.now("writing the report");
+  const std::optional<Error> fault = fault_of_planners(study);
+  if (fault && fault->failure() == Failure::input) throw *fault;
   if (given.has("verbose") && !given.has("quiet")) describe_runs(study);
   if (scenario.cross_check && study.cross_checks.empty() && !given.has("quiet"))
     print_note("there is no cross-check: too few cases of one workload on one cluster are left");
@@ -322,7 +301,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
     say(fmt::format("report: {}", (folder / "report.html").string()));
     if (const std::string missing = missing_charts_text(); !missing.empty()) say(missing);
   }
-  require_some_plan(study);
+  if (fault) throw *fault;
   if (given.has("strict")) require_room_at_peak(study);
   return 0;
 }
@@ -340,7 +319,8 @@ std::vector<Option> run_options() {
        "", Option::Times::any},
       {"trace-whole-us", 0, "", "Round the times in the traces to whole microseconds."},
       {"one-file", 0, "",
-       "Write the trace of a case as one file for Perfetto, merged.json: all ranks with their streams and hosts, "
+       "Write the trace of a case as one file for Perfetto, merged.pt.trace.json: all ranks with their streams and "
+       "hosts, "
        "links, the critical path, and arrows to what waits."},
       {"trace-ranks", 0, "LIST",
        "Show these ranks in a trace of one file, for example 0-7,64. Without this option it is rank 0 and those after "

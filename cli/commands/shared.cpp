@@ -15,6 +15,7 @@
 #include "plan/planner.h"
 #include "study/scenario/case_trees.h"
 #include "study/scenario/dropped_edits.h"
+#include "study/scenario/named_tree.h"
 
 namespace shardsim {
 namespace {
@@ -147,6 +148,11 @@ Scenario asked_scenario(const Arguments& given) {
   Scenario scenario = read_scenario(given.positional()[0], overrides(given));
   note_dropped_edits(given);
   return scenario;
+}
+
+std::optional<Workload> asked_workload(const Arguments& given) {
+  if (!given.has("workload")) return std::nullopt;
+  return read_workload(load_named(given.text("workload"), "workloads", "", Arguments::place("workload")), "");
 }
 
 void note_dropped_edits(const Arguments& given) {
@@ -291,8 +297,8 @@ int tolerance_verdict(const std::optional<double>& judged, const std::optional<d
       fmt::format("outside the tolerance: the median error is {:.1f} %, {} % are allowed", *judged, shortest(*most)));
 }
 
-std::unique_ptr<Waiting> waiting_for(const Arguments& given, const std::string& what) {
-  return given.has("quiet") ? nullptr : std::make_unique<Waiting>(what);
+Progress progress_of(const Arguments& given, const std::string& what) {
+  return Progress(what, given.has("quiet"));
 }
 
 void print_note(const std::string& note) {

@@ -9,7 +9,7 @@
 #include "base/document/document.h"
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
-#include "cli/arguments/waiting.h"
+#include "cli/arguments/progress.h"
 #include "study/scenario/scenario.h"
 
 namespace shardsim {
@@ -51,6 +51,9 @@ Scenario asked_scenario(const Arguments& given);
 // Those notes.
 void note_dropped_edits(const Arguments& given);
 
+// The workload of --workload; none where it is not given.
+std::optional<Workload> asked_workload(const Arguments& given);
+
 std::vector<std::string> names_of(const Scenario& scenario);
 // The scenario with the cases that --case fits; with all when it is not given.
 Scenario chosen_cases(Scenario scenario, const Arguments& given);
@@ -85,7 +88,7 @@ std::string shown_text(const Document& document, const Arguments& given, const T
 // A line "note: ..." on stderr.
 void print_note(const std::string& note);
 
-// Shows on the terminal that `what` is still running, for as long as the returned object lives; null with --quiet.
-std::unique_ptr<Waiting> waiting_for(const Arguments& given, const std::string& what);
+// Tells on the terminal that `what` goes on, for as long as the returned object lives; nothing with --quiet.
+Progress progress_of(const Arguments& given, const std::string& what);
 
 }  // namespace shardsim

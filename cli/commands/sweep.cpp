@@ -214,7 +214,7 @@ std::size_t sweep_jobs(const Arguments& given, bool under_mpi) {
 
 // Errors: as run_sweep(); when it is interrupted it says that nothing is lost.
 SweepOutcome finished_sweep(const Sweep& sweep, SweepRun run, bool quiet, const Terminal& terminal) {
-  Progress progress(terminal.stderr_is_terminal && !quiet);
+  Progress progress("simulating the points", quiet);
   std::size_t finished = 0, before = 0;
   run.progress = [&](std::size_t done, std::size_t total) {
     finished = before + done;

@@ -34,7 +34,7 @@ void give_answer(const Arguments& given, const Terminal& terminal, const std::st
 }
 
 int explain_trace(const Arguments& given, const Terminal& terminal) {
-  const auto waiting = waiting_for(given, "reading the trace");
+  const Progress progress = progress_of(given, "reading the trace");
   if (!given.positional().empty())
     throw input_error(Arguments::place("trace"), "there is a scenario, too", "Name one of the two");
   given.refuse_beside("trace", {"case", "path-only", "set", "seed", "torchrec-only", "memory-model"});
@@ -50,7 +50,7 @@ int explain_time(const Arguments& given, const Terminal& terminal) {
   if (given.positional().empty())
     throw input_error(Arguments::place("SCENARIO"), "nothing is named whose time could be explained",
                       "Name a scenario file, or a profiler's trace with --trace");
-  const auto waiting = waiting_for(given, "planning and simulating, what would help included");
+  const Progress progress = progress_of(given, "planning and simulating, what would help included");
   const Scenario scenario = asked_scenario(given);
   const Case& item = chosen_case(scenario, given);
   check_answer(given);

@@ -135,6 +135,7 @@ TaskSetting setting_of(const Arguments& given, const TaskLaw& law) {
 }
 
 int sample_tasks(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "drawing tasks");
   const std::string& name = given.positional()[0];
   const TaskLaw law = law_of(given);
   const TaskSetting setting = setting_of(given, law);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
+#include "cli/arguments/progress.h"
 #include "cli/microbench/kept.h"
 #include "cli/microbench/request.h"
 #include "models/access/row_hash.h"
@@ -45,7 +46,7 @@ void write_labels(const ExchangeSet& set, const Request& request, ExchangeRows& 
 
 }  // namespace
 
-int run_exchanges(const Request& request, const Terminal& terminal) {
+int run_exchanges(const Request& request, const Terminal&) {
   Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
   if (!request.secret_file.empty()) launch.secret = secret_of_file(request.secret_file);
   ExchangeSet set = exchanges_of(request.exchanges, launch.world_size);
@@ -65,11 +66,12 @@ int run_exchanges(const Request& request, const Terminal& terminal) {
   options.give_up = [&rows](const std::string& why) {
     std::_Exit(report_error(1, with_where_kept(run_error(why, ""), rows.journal()).what()));
   };
-  Progress progress(root && terminal.stderr_is_terminal && !request.quiet);
+  Progress progress("", !root || request.quiet);
   kept_once_open([&rows] { return rows.journal(); },
                  [&] {
                    measure_exchanges(*rendezvous, options, set, visits, rows, [&](std::size_t done) {
-                     progress.show(fmt::format("{} of {} exchanges", done, set.exchanges.size()));
+                     progress.count("exchanges", static_cast<std::int64_t>(done),
+                                    static_cast<std::int64_t>(set.exchanges.size()));
                    });
                    progress.clear();
                    if (root) write_labels(set, request, rows);

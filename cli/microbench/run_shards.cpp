@@ -4,6 +4,7 @@
 #include "base/result_folder.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
+#include "cli/arguments/progress.h"
 #include "cli/microbench/kept.h"
 #include "cli/microbench/request.h"
 #include "models/access/row_hash.h"
@@ -37,7 +38,7 @@ void claim_labels(ShardSet& set, const std::string& path, const std::string& pro
 
 }  // namespace
 
-int run_shards(const Request& request, const Terminal& terminal) {
+int run_shards(const Request& request, const Terminal&) {
   check_result(request.output, request.writer);
   ShardSet set = shards_of(request.shards);
   const std::uint64_t hash = fnv1a(read_file(request.shards));
@@ -52,11 +53,12 @@ int run_shards(const Request& request, const Terminal& terminal) {
                   journal_origin(device_identity(device->facts())), hash, options.warm ? "warm" : "flushed",
                   options.seed, options.visits, options.repetitions, options.warmup, options.seconds),
       visited);
-  Progress progress(terminal.stderr_is_terminal && !request.quiet);
-  const ShardWatch watch{
-      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} visits", done, all)); },
-      {},
-      [&](std::size_t shard, const ShardSeconds& visit) { journal.add(shard, visit); }};
+  Progress progress("", request.quiet);
+  const ShardWatch watch{[&](std::size_t done, std::size_t all) {
+                           progress.count("visits", static_cast<std::int64_t>(done), static_cast<std::int64_t>(all));
+                         },
+                         {},
+                         [&](std::size_t shard, const ShardSeconds& visit) { journal.add(shard, visit); }};
   kept(journal.journal(), [&] {
     measure_shards(*device, set, visited, options, watch);
     progress.clear();

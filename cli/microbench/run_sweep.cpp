@@ -6,6 +6,7 @@
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/arguments/arguments.h"
+#include "cli/arguments/progress.h"
 #include "cli/file_kinds.h"
 #include "cli/microbench/kept.h"
 #include "cli/microbench/request.h"
@@ -76,7 +77,9 @@ MeasuredSet measured_set(BenchDevice& device, const std::vector<BenchPoint>& poi
                          SweepJournal& journal, const MeasuredBefore& before, Progress& progress) {
   // Nothing is asked between the points: Ctrl-C ends the process at once, whatever it measures.
   const MicrobenchWatch watch{
-      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); },
+      [&](std::size_t done, std::size_t all) {
+        progress.count("points", static_cast<std::int64_t>(done), static_cast<std::int64_t>(all));
+      },
       {},
       [&](const DeviceLimits& limits) { journal.begun(limits); },
       [&](int round, std::size_t point, const MeasuredPoint& visit) { journal.measured(round, point, visit); }};
@@ -94,14 +97,14 @@ MeasuredSet measured_set(BenchDevice& device, const std::vector<BenchPoint>& poi
 
 }  // namespace
 
-int run_sweep(const Request& request, const Terminal& terminal) {
+int run_sweep(const Request& request, const Terminal&) {
   check_result(request.output, request.writer);
   if (!request.csv.empty()) check_result(request.csv, request.writer);
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
   SweepJournal journal(request.output, journal_origin(device_identity(device->facts())) + "; " + sweep_text(request));
   const std::vector<BenchPoint> points = points_of(request, journal.memory(device->facts().memory_bytes));
   const MeasuredBefore before = journal.before(points);
-  Progress progress(terminal.stderr_is_terminal && !request.quiet);
+  Progress progress("", request.quiet);
   const MeasuredSet set =
       kept(journal.journal(), [&] { return measured_set(*device, points, request, journal, before, progress); });
   print_summary(set, before);

@@ -8,23 +8,140 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 #include <system_error>
 #include <thread>
 
 #include "base/at_end.h"
+#include "base/error.h"
+#include "base/result_folder.h"
 #include "base/system_failure.h"
 #include "base/text.h"
 #include "cli/arguments/process.h"
-#include "cli/validate/kept_measurement.h"
+#include "cli/file_kinds.h"
+#include "cli/validate/request.h"
+#include "program/timeline/kineto/kineto.h"
+#include "program/timeline/timeline_figures.h"
 #include "validate/execute/kernels/parallel.h"
 #include "validate/execute/run/execute.h"
 
 namespace shardsim {
 namespace {
+
+// Saves the measurements of the ranks of this process, and says where they are. Any thread may call. The source and the
+// request must outlive it.
+class KeptMeasurement {
+ public:
+  // `has_root`: rank 0 is in this process.
+  KeptMeasurement(const ValidateSource& source, const ValidateRequest& request, bool has_root)
+      : source_(source), request_(request), has_root_(has_root) {}
+
+  // Writes what rank `rank` has, and its traces, where they were asked for (ResultPath::of); a timeline that cannot be
+  // written there goes into a new folder of this machine's own that has room. A run that ends in its warm-up has
+  // measured nothing, and nothing is written. Errors (Failure::run): a complete timeline could not be written where it
+  // was asked for, and the message says where it is kept, or that it is lost; there is no room for an incomplete one;
+  // the traces cannot be written.
+  void save(const Timeline& timeline, int rank);
+
+  // The line that ends a run after a signal. `why`: what the run failed with, which may say that all is lost.
+  std::string stopped(const std::string& why) const;
+
+ private:
+  void keep_elsewhere(const Timeline& timeline, const std::string& path, const Error& error);
+  void saved(const std::string& path, bool complete);
+
+  const ValidateSource& source_;
+  const ValidateRequest& request_;
+  const bool has_root_;
+  mutable std::mutex mutex_;
+  std::string written_;  // the file that has what was measured; "" before there is one
+  bool complete_ = false;
+};
+
+// A file of that name in a new folder of this machine's own that has room for it; "" where there is none.
+std::string saved_elsewhere(const std::string& path, const ValidateSource& source, const Timeline& timeline) {
+  std::error_code ignored;
+  for (const std::filesystem::path& root : {std::filesystem::temp_directory_path(ignored), {"/dev/shm"}}) {
+    std::string folder = (root / "shardsim-kept-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) continue;
+    const std::filesystem::path file = folder / std::filesystem::path(path).filename();
+    try {
+      save_timeline(file, source, timeline);
+      return file.string();
+    } catch (const Error&) {
+      std::filesystem::remove(folder, ignored);
+    }
+  }
+  return "";
+}
+
+void KeptMeasurement::save(const Timeline& timeline, int rank) {
+  if (!timeline.complete && timeline.spans.empty()) return;
+  const std::string path = request_.output.of(rank, timeline.complete);
+  try {
+    write_result(path, request_.writer,
+                 [&](const std::filesystem::path& hidden) { save_timeline(hidden, source_, timeline); });
+  } catch (const Error& error) {
+    return keep_elsewhere(timeline, path, error);
+  }
+  saved(path, timeline.complete);
+  if (rank == 0 && path != request_.output.path && caught_signal() == 0)
+    say(fmt::format("note: what was measured so far is in {}, marked as incomplete; {} is as it was", path,
+                    request_.output.path));
+  if (request_.trace.path.empty()) return;
+  add_to_folder(request_.trace.of(rank, timeline.complete), request_.writer, [&](const std::filesystem::path& hidden) {
+    write_kineto_traces(hidden, timeline, source_.program.case_name, false);
+  });
+}
+
+// After `error`, for which it could not be written to `path`.
+void KeptMeasurement::keep_elsewhere(const Timeline& timeline, const std::string& path, const Error& error) {
+  const std::string kept = saved_elsewhere(path, source_, timeline);
+  if (kept.empty() && !timeline.complete) throw error;
+  if (kept.empty())
+    throw Error(error.failure(), {}, error.what(), "There is no room elsewhere either, and what was measured is lost");
+  saved(kept, timeline.complete);
+  const std::string where = fmt::format("What was measured is kept in {}: move it to where there is room", kept);
+  if (timeline.complete) throw Error(error.failure(), {}, error.what(), where);
+  say(fmt::format("note: {} {}.", error.what(), where));
+}
+
+void KeptMeasurement::saved(const std::string& path, bool complete) {
+  const std::lock_guard lock(mutex_);
+  written_ = path;
+  complete_ = complete;
+}
+
+std::string KeptMeasurement::stopped(const std::string& why) const {
+  const std::lock_guard lock(mutex_);
+  if (request_.check_iterations > 0) return "stopped; the data was not compared to the end.";
+  const std::size_t lost = why.find("what was measured is lost");
+  if (lost != std::string::npos) return "stopped, and " + why.substr(lost);
+  if (complete_) return fmt::format("stopped; all was measured, and is in {}.", written_);
+  if (!written_.empty())
+    return fmt::format("stopped; what was measured so far is in {}, marked as incomplete{}.", written_,
+                       request_.output.stays ? "; " + request_.output.path + " is as it was" : "");
+  return has_root_ ? "stopped; nothing was measured, and no file was written."
+                   : "stopped; what was measured so far is with rank 0.";
+}
+
+// Prints a complete measurement: the iteration, each operation's time, and the file that has it.
+void print_measured(const Timeline& timeline, const std::string& path) {
+  print_lines(
+      fmt::format("{} ranks, {}, {}\n", timeline.world_size, timeline.measured.device, timeline.measured.transport));
+  fmt::print("iteration: {:.3f} ms, median of {}\n\n", timeline.iteration_ms, timeline.iterations_run);
+  fmt::print("{:<28} {:<14} {:>5} {:>12} {:>12}\n", "operation", "class", "calls", "time ms", "exposed ms");
+  for (const NamedTime& time : named_times(timeline)) {
+    fmt::print("{:<28} {:<14} {:>5} {:>12.3f} {:>12.3f}\n", printable(time.name), time.op_class, time.calls,
+               time.span_ms, time.exposed_ms);
+  }
+  print_lines(fmt::format("\nwrote {}\n", path));
+}
 
 // Fails the run when this process is told to stop, so that what was measured reaches the disk.
 std::jthread stop_watch(Rendezvous& rendezvous) {

@@ -71,8 +71,20 @@ std::optional<Bandwidth> channel_rate_of(const CallShape& shape, const Cluster& 
 // says, else wherever NVLinks and GPUDirect are.
 bool uses_pxn(const Cluster& cluster);
 
-// The member of a rank's node whose NIC takes the rank's bytes for a rail (a NIC's place in its node): the rank itself
-// where it has that NIC, or where no GPU with that NIC is at the other end of an NVLink.
-int rail_sender(int rank, int rail, const NodeMembers& node, const Cluster& cluster);
+// Who sends for whom in a node with PXN. `node` and `cluster` outlive it.
+class RailSenders {
+ public:
+  RailSenders(const NodeMembers& node, const Cluster& cluster);
+
+  int node() const { return node_.node; }
+  // The member whose NIC takes a rank's bytes for a rail (a NIC's place in its node): the rank itself where it has that
+  // NIC, or where no GPU with that NIC is at the other end of an NVLink.
+  int of(int rank, int rail) const;
+
+ private:
+  const NodeMembers& node_;
+  const Cluster& cluster_;
+  std::vector<int> first_;  // by rail: the first member that has it; -1 for none
+};
 
 }  // namespace shardsim

@@ -62,16 +62,16 @@ void LoadBuilder::add_across(int from_rank, int to_rank, double bytes) {
   for (LinkId link : route.links) add_link(link, bytes);
 }
 
-void LoadBuilder::add_off_node(int rank, const NodeMembers& node, const OffNodeBytes& bytes) {
+void LoadBuilder::add_off_node(int rank, const RailSenders& node, const OffNodeBytes& bytes) {
   const auto nic_of = [&](int member) { return cluster_.nic_of(cluster_.gpu_of(member)); };
   const bool pxn = uses_pxn(cluster_);
-  add_link(cluster_.nic_in(node.node, nic_of(rank)), bytes.received);
-  if (!pxn) add_link(cluster_.nic_out(node.node, nic_of(rank)), bytes.sent);
+  add_link(cluster_.nic_in(node.node(), nic_of(rank)), bytes.received);
+  if (!pxn) add_link(cluster_.nic_out(node.node(), nic_of(rank)), bytes.sent);
   for (std::size_t rail = 0; pxn && rail < bytes.to_rails.size(); ++rail) {
     if (bytes.to_rails[rail] <= 0) continue;
-    const int by = rail_sender(rank, static_cast<int>(rail), node, cluster_);
+    const int by = node.of(rank, static_cast<int>(rail));
     if (by != rank) add_local(rank, by, bytes.to_rails[rail]);
-    add_link(cluster_.nic_out(node.node, nic_of(by)), bytes.to_rails[rail]);
+    add_link(cluster_.nic_out(node.node(), nic_of(by)), bytes.to_rails[rail]);
   }
   // Without NVLink the port carries what stays in the node too, without GPUDirect all that leaves it.
   const ClusterSpec& spec = cluster_.spec();

@@ -65,7 +65,7 @@ class LoadBuilder {
   void add_across(int from_rank, int to_rank, double bytes);
   // A rank's part of an exchange with other nodes: on NIC ports, with PXN by the GPUs that have the destinations'
   // rails, and on its PCIe port where that shares the way. `node`: the members on its node.
-  void add_off_node(int rank, const NodeMembers& node, const OffNodeBytes& bytes);
+  void add_off_node(int rank, const RailSenders& node, const OffNodeBytes& bytes);
   void note_latency(Seconds latency);
   // Most bytes per second that the kind may send over a link; kept only when the link's rate does not bind first.
   void cap(LinkId link, double bytes_per_second);

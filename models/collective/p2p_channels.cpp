@@ -87,11 +87,21 @@ Bandwidth remote_pair_rate(const GroupShape& shape, const Cluster& cluster) {
   return static_cast<double>(channels_per_remote_peer(shape, cluster)) * cluster.spec().p2p.channel_rate;
 }
 
-int rail_sender(int rank, int rail, const NodeMembers& node, const Cluster& cluster) {
-  const int gpu = cluster.gpu_of(rank), first = rank - gpu;
-  if (cluster.nic_of(gpu) == rail) return rank;
-  for (int other : node.ranks)
-    if (cluster.nic_of(other - first) == rail && cluster.path_class(gpu, other - first) == PathClass::nvl) return other;
+RailSenders::RailSenders(const NodeMembers& node, const Cluster& cluster)
+    : node_(node), cluster_(cluster), first_(static_cast<std::size_t>(cluster.nics_per_node()), -1) {
+  for (const int rank : node.ranks) {
+    int& first = first_[static_cast<std::size_t>(cluster.nic_of(cluster.gpu_of(rank)))];
+    if (first < 0) first = rank;
+  }
+}
+
+int RailSenders::of(int rank, int rail) const {
+  const int gpu = cluster_.gpu_of(rank), first = first_[static_cast<std::size_t>(rail)];
+  if (first < 0 || cluster_.nic_of(gpu) == rail) return rank;
+  const auto on_nvlink = [&](int other) { return cluster_.path_class(gpu, cluster_.gpu_of(other)) == PathClass::nvl; };
+  if (on_nvlink(first)) return first;
+  for (const int other : node_.ranks)
+    if (cluster_.nic_of(cluster_.gpu_of(other)) == rail && on_nvlink(other)) return other;
   return rank;
 }
 

@@ -68,9 +68,10 @@ class Sums {
 
   void add_off_node(const NodeMembers& node) {
     builder_.note_latency(cluster_.spec().nics->latency);
+    const RailSenders senders(node, cluster_);
     for (int member : node.positions) {
       const RankBytes& bytes = bytes_[member];
-      builder_.add_off_node(ranks_[member], node,
+      builder_.add_off_node(ranks_[member], senders,
                             {in_double(bytes.sent_off_node), in_double(bytes.received_off_node), rails_of(member)});
     }
     cap(node);

@@ -22,6 +22,7 @@ using LabelJson = nlohmann::ordered_json;
 constexpr const char* kShardSchema = "shardsim.shards/1";
 constexpr const char* kExchangeSchema = "shardsim.exchanges/1";
 constexpr std::int64_t kMostShardTables = 1'000'000, kMostColumns = 1'000'000;
+constexpr double kMostRankColumns = 1e8;  // of all tables of a rank; as kMostExchangeBatch
 
 // As a workload file states it, but for what lies in files beside that one: no file is needed beside this one. Counts
 // stand as they were read, with `rescale` since pooling factors say the length; of lengths in a file nothing is drawn.
@@ -229,6 +230,15 @@ std::vector<double> read_numbers(const Tree& tree, int ranks) {
   return numbers;
 }
 
+std::vector<double> read_columns(const Tree& tree, int ranks) {
+  std::vector<double> columns = read_numbers(tree, ranks);
+  for (const double count : columns)
+    if (count != std::floor(count) || count > kMostRankColumns)
+      throw bad_text(tree.place, tree.scalar,
+                     fmt::format("a list of whole numbers of columns, at most {:.0f}", kMostRankColumns).c_str());
+  return columns;
+}
+
 std::vector<double> read_starts(const Tree& tree, int ranks) {
   std::vector<double> starts = read_numbers(tree, ranks);
   if (std::ranges::max(starts) > kMostMicroseconds * 1e-3)
@@ -261,11 +271,11 @@ void read_labels(MapReader& reader, ExchangeSet& set) {
 
 ExchangeSet read_exchanges(MapReader& reader) {
   ExchangeSet set;
-  set.batch = reader.count("batch");
+  set.batch = reader.count("batch", Bounds::from(1).to(kMostExchangeBatch));
   set.law.ranks = static_cast<int>(reader.count("ranks", Bounds::from(kLeastExchangeRanks).to(kMostExchangeRanks)));
   set.law.seed = static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0)));
   set.law.max_dim = reader.count("max_dim");
-  for (const Tree& item : reader.list("columns")) set.exchanges.push_back({read_numbers(item, set.law.ranks), {}});
+  for (const Tree& item : reader.list("columns")) set.exchanges.push_back({read_columns(item, set.law.ranks), {}});
   const std::vector<Tree>& starts = label_list(reader, "starts_ms", set.exchanges.size());
   for (std::size_t i = 0; i < starts.size(); ++i) set.exchanges[i].starts_ms = read_starts(starts[i], set.law.ranks);
   set.law.count = static_cast<std::int64_t>(set.exchanges.size());

@@ -82,6 +82,9 @@ struct ExchangeLaw {
   bool operator==(const ExchangeLaw&) const = default;
 };
 
+// Samples of an exchange: the bytes between ranks are counted in integers.
+inline constexpr std::int64_t kMostExchangeBatch = 100'000'000;
+
 struct ExchangeSet {
   std::int64_t batch = 0;  // samples of all ranks together
   ExchangeLaw law;

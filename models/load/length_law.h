@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "models/load/draws.h"
-#include "models/load/sample_factor.h"
 
 namespace shardsim {
 

@@ -9,7 +9,7 @@ constexpr std::int64_t kLeastIterations = 2;  // fewer have no spread
 constexpr std::int64_t kMostIterations = 10'000;
 
 void check_drawn(MapReader& reader, const LoadOptions& options) {
-  if (options.batches == LoadOptions::Batches::drawn) return;
+  if (options.drawn()) return;
   for (const char* key : {"iterations", "seed"}) {
     if (reader.has(key))
       throw input_error(reader.place_of(key), fmt::format("'{}' has no effect, because batches are not drawn", key),
@@ -42,7 +42,7 @@ LoadOptions read_load_options(MapReader reader, const LoadOptions& before) {
   options.row_shares = even ? Options::RowShares::even : Options::RowShares::real;
   options.row_cut =
       chosen("row_cut", "blocks", "modulo", before.row_cut == RowCut::modulo) ? RowCut::modulo : RowCut::blocks;
-  const bool drawn = chosen("batches", "expected", "drawn", before.batches == Options::Batches::drawn);
+  const bool drawn = chosen("batches", "expected", "drawn", before.drawn());
   options.batches = drawn ? Options::Batches::drawn : Options::Batches::expected;
   options.iterations =
       reader.count("iterations", Bounds::from(kLeastIterations).to(kMostIterations), before.iterations);

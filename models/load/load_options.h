@@ -27,6 +27,7 @@ struct LoadOptions {
   // 1 to kRowDraws: which of those many is taken, in place of the typical one; planners do not know it.
   std::optional<int> draw{};
 
+  bool drawn() const { return batches == Batches::drawn; }
   bool operator==(const LoadOptions&) const = default;
 };
 

@@ -184,6 +184,10 @@ bool Workload::full_input_exchange() const {
   return pipeline != "none" || !std::all_of(tables.begin(), tables.end(), sequence);
 }
 
+bool Workload::has_both_kinds() const {
+  return std::ranges::any_of(tables, [&](const Table& table) { return table.kind != first_kind(); });
+}
+
 bool Workload::has_runtime() const {
   return std::any_of(tables.begin(), tables.end(), [](const Table& table) { return table.runtime.has_value(); });
 }

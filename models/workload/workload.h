@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "models/access/access_distribution.h"
+#include "models/load/draws.h"
 #include "models/load/length_law.h"
 #include "models/load/row_owners.h"
-#include "models/load/sample_factor.h"
 
 namespace shardsim {
 
@@ -255,19 +255,13 @@ inline TableKind other_kind(TableKind kind) {
   return kind == TableKind::pooled ? TableKind::sequence : TableKind::pooled;
 }
 
-struct Workload {
-  std::string name;
-  std::string summary;
+// The part of a workload that every lookup, exchange and update of its tables follows, whatever the dense part and the
+// pipeline are: all that a placement alone takes of it (study/planning/placement_load.cpp).
+struct EmbeddingRules {
   std::int64_t batch_per_gpu = 0;
-  std::vector<Table> tables;
-  DensePart dense;
   // Batches whose dense gradients are added up before one all-reduce and one step of the optimizer (DDP's no_sync).
   std::int64_t accumulate = 1;
   std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
-  // base, sparse_dist, fused_sparse_dist, prefetch_sparse_dist, semi_sync, staged, hugectr
-  std::string pipeline = "none";
-  LookupLaunch fused_lookup;          // of fused_sparse_dist
-  std::vector<PipelineStage> stages;  // of staged, the newest batch first
   // "fused": one lookup and one update serve many tables (FBGEMM). "per_table": one of each per table, whose gradients
   // are first expanded to a row per lookup, then summed by row and applied (sparse gradients of TensorFlow). "hugectr":
   // as its embedding collections do, with pointers before the lookup and the index work of the update apart from it
@@ -285,22 +279,36 @@ struct Workload {
   bool update_all_rows = false;
   // Kernels with a cache keep the rows of the latest batches (lru), or the most popular ones (lfu).
   std::string cache_policy = "lru";
-  InputsKept inputs_kept;
-  std::optional<Stash> stash;
   int id_bytes = 8;
-  std::optional<SampleFactor> sample_factor;             // of the tables with common lengths
   std::optional<WireDtype> wire_forward, wire_backward;  // as stated; what is simulated without it: wire_dtype
   WireCodec wire_codec;
-  std::optional<ShardingGroups> sharding_groups;  // none: all ranks are one
   std::string pooled_module = "ebc", sequence_module = "ec";
-  std::optional<TableKind> first_module;  // in the forward pass, as stated
-  bool modules_apart = false;             // every module has exchanges of its own, as TorchRec's collections do
+  bool modules_apart = false;  // every module has exchanges of its own, as TorchRec's collections do
+
+  bool operator==(const EmbeddingRules&) const = default;
+};
+
+struct Workload : EmbeddingRules {
+  std::string name;
+  std::string summary;
+  std::vector<Table> tables;
+  DensePart dense;
+  // base, sparse_dist, fused_sparse_dist, prefetch_sparse_dist, semi_sync, staged, hugectr
+  std::string pipeline = "none";
+  LookupLaunch fused_lookup;          // of fused_sparse_dist
+  std::vector<PipelineStage> stages;  // of staged, the newest batch first
+  InputsKept inputs_kept;
+  std::optional<Stash> stash;
+  std::optional<SampleFactor> sample_factor;      // of the tables with common lengths
+  std::optional<ShardingGroups> sharding_groups;  // none: all ranks are one
+  std::optional<TableKind> first_module;          // in the forward pass, as stated
   std::vector<SourcedValue> sources;
 
   bool operator==(const Workload&) const = default;
   bool has_runtime() const;
   // Whose module comes first in the forward pass: as stated, else that of the first table.
   TableKind first_kind() const { return first_module.value_or(tables.front().kind); }
+  bool has_both_kinds() const;       // pooled tables and sequences
   bool full_input_exchange() const;  // `input_exchange`, with auto resolved
   bool hugectr_kernels() const { return embedding_kernels == "hugectr"; }
   bool hugectr_hybrid() const { return embedding_kernels == "hugectr_hybrid" || hugectr_in_line(); }

@@ -13,6 +13,10 @@
 namespace shardsim {
 namespace {
 
+bool is_sequence(const Table& table) {
+  return table.kind == TableKind::sequence;
+}
+
 // TorchRec's modules are of one kind of table each.
 void check_modules(const Workload& workload) {
   std::map<std::string, const Table*> first_of;
@@ -58,8 +62,7 @@ void check_ids_in_place(MapReader& reader, const Workload& workload) {
   if (workload.pipeline != "none")
     throw input_error(place, "a pipeline prepares the exchange of ids, and this workload has none",
                       "Set pipeline: none");
-  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
-  if (std::any_of(workload.tables.begin(), workload.tables.end(), sequence))
+  if (std::ranges::any_of(workload.tables, is_sequence))
     throw input_error(place, "ids of sequence tables must be exchanged", "Choose auto, full or ids");
 }
 
@@ -67,8 +70,7 @@ void check_ids_in_place(MapReader& reader, const Workload& workload) {
 void check_hugectr(MapReader& reader, const Workload& workload) {
   if (!workload.hugectr_kernels() && !workload.hugectr_pipeline()) return;
   const char* const key = workload.hugectr_kernels() ? "embedding_kernels" : "pipeline";
-  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
-  const auto found = std::ranges::find_if(workload.tables, sequence);
+  const auto found = std::ranges::find_if(workload.tables, is_sequence);
   if (found != workload.tables.end())
     throw input_error(reader.place_of(key),
                       fmt::format("'{}: hugectr' needs pooled tables, but table '{}' is a sequence", key, found->name),
@@ -106,8 +108,7 @@ void check_hugectr_hybrid(MapReader& reader, const Workload& workload) {
 
 // It is TorchRec's, of its sequence modules.
 void check_index_dedup(MapReader& reader, const Workload& workload, const TableDefaults& defaults) {
-  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
-  if (defaults.index_dedup && std::ranges::none_of(workload.tables, sequence))
+  if (defaults.index_dedup && std::ranges::none_of(workload.tables, is_sequence))
     throw input_error(reader.place_of("index_dedup"), "'index_dedup' has no effect: no table is a sequence",
                       "Leave it out: the ids of pooled tables are exchanged as they are");
   const auto found = std::ranges::find_if(workload.tables, &Table::index_dedup);
@@ -198,11 +199,6 @@ void check_batches(const Workload& workload) {
   }
 }
 
-// Ids of a sample that a feature has. Sequences have those of the table in equal parts.
-double ids_of(const Feature& feature) {
-  return feature.ids();
-}
-
 // A feature that several tables look up is one input, a key of one KeyedJaggedTensor, so it has one number of ids.
 void check_shared_features(const Workload& workload) {
   struct Known {
@@ -213,12 +209,12 @@ void check_shared_features(const Workload& workload) {
   for (const Table& table : workload.tables)
     for (const Feature& feature : table.features) {
       const Known& first = known.try_emplace(feature.name, Known{&table, &feature}).first->second;
-      const double ids = ids_of(*first.feature);
+      const double ids = first.feature->ids();
       constexpr double kSame = 1e-9;  // relative: sums of parts
-      if (std::abs(ids_of(feature) - ids) <= kSame * ids) continue;
+      if (std::abs(feature.ids() - ids) <= kSame * ids) continue;
       throw input_error(table.place,
                         fmt::format("feature '{}' has {} ids a sample in table '{}' and {} in table '{}'", feature.name,
-                                    shortest(ids_of(feature)), table.name, shortest(ids), first.table->name),
+                                    shortest(feature.ids()), table.name, shortest(ids), first.table->name),
                         "A feature that several tables name is one input: give it the same pooling_factor (or "
                         "average_length) in all of them, or name two features");
     }

@@ -23,13 +23,8 @@ struct Amounts {
   bool empty() const { return hbm_bytes <= 0 && lookups <= 0 && host_seconds <= 0; }
 };
 
-double at_rank(const std::vector<double>& amounts, std::size_t rank) {
-  if (amounts.empty()) return 0;
-  return amounts.size() == 1 ? amounts.front() : amounts[rank];
-}
-
 Amounts amounts_at(const LoadStep& step, std::size_t rank) {
-  return {at_rank(step.hbm_bytes, rank), at_rank(step.lookups, rank), at_rank(step.host_seconds, rank)};
+  return {amount_at(step.hbm_bytes, rank), amount_at(step.lookups, rank), amount_at(step.host_seconds, rank)};
 }
 
 // The work of every rank for a piece that rank 0 holds. In a world of one rank all work is the owner's.

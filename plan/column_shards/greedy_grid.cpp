@@ -11,10 +11,8 @@ constexpr std::uint32_t kMostGridShards = 1U << ShardMemory::kShardBits;  // 64 
 }  // namespace
 
 std::size_t ShardMemory::place_of(std::uint64_t key) const {
-  std::uint64_t mixed = key * 0x9e3779b97f4a7c15ULL;
-  mixed ^= mixed >> 32U;
   const std::size_t mask = entries_.size() - 1;
-  std::size_t place = mixed & mask;
+  std::size_t place = first_place(key);
   while (entries_[place].branch != 0 && entries_[place].key() != key) place = (place + 1) & mask;
   return place;
 }
@@ -99,6 +97,7 @@ bool GreedyGrid::place_all(const SortedPieces& pieces, double capacity, double b
     if (!place && !overfull) return false;
     if (!place) place = emptiest_place();
     rank_of_[i] = order_[*place];
+    fetch_next(pieces, i, *place);
     assign(order_[*place], pieces.kinds[i], pieces.bytes[i], pieces.widths[i]);
     reorder(*place);
   }
@@ -106,6 +105,13 @@ bool GreedyGrid::place_all(const SortedPieces& pieces, double capacity, double b
     shard_seconds_[rank] = held_[rank] > 0 ? seconds_[rank] : empty_seconds_ * slowness_[rank];
   }
   return true;
+}
+
+// A rank that got a piece falls behind the next one in the order, which then gets the next piece: its entry is on its
+// way while this one is looked up.
+void GreedyGrid::fetch_next(const SortedPieces& pieces, std::size_t piece, std::size_t place) const {
+  if (piece + 1 < pieces_ && place + 1 < order_.size())
+    memory_.fetch(shard_[order_[place + 1]], pieces.kinds[piece + 1]);
 }
 
 std::size_t GreedyGrid::emptiest_place() const {

@@ -54,12 +54,6 @@ void refuse_without_sequences(const Workload& workload) {
       "Use another planner, such as row_wise or table_wise, or make the table a sequence");
 }
 
-MergedRows merged_rows(const Workload& workload) {
-  MergedRows rows;
-  for (const Table& table : workload.tables) rows.add(table.distribution(), static_cast<double>(table.row_bytes()));
-  return rows;
-}
-
 // Bytes per GPU of everything row-wise: E D s / U + c_mp B L D s (FlexShard paper, cost table), summed over tables.
 double row_wise_bytes(const CostParameters& cost, const MergedRows& rows) {
   return rows.bytes(rows.all()) / cost.world + cost.mp_copies * cost.batch * rows.accesses(rows.all());

@@ -30,12 +30,6 @@ void refuse_pooled_tables(const Workload& workload) {
   }
 }
 
-MergedRows rows_of_all(const Workload& workload) {
-  MergedRows rows;
-  for (const Table& table : workload.tables) rows.add(table.distribution(), static_cast<double>(table.row_bytes()));
-  return rows;
-}
-
 std::uint64_t count(const RowMark& cut) {
   return std::accumulate(cut.begin(), cut.end(), std::uint64_t{0});
 }
@@ -58,7 +52,7 @@ class HugectrHybrid : public Planner {
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
     refuse_pooled_tables(workload);
-    const MergedRows rows = rows_of_all(workload);
+    const MergedRows rows = merged_rows(workload);
     const std::uint64_t wanted = stated_.value_or(by_rule(rows, workload, cluster));
     const RowMark cut = rows.furthest(rows.none(), 0, [&](const RowMark& mark) { return count(mark) <= wanted; });
     if (context.host.listens()) {

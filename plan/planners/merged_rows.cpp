@@ -99,4 +99,10 @@ RowMark rounded_up(RowMark cut, std::uint64_t multiple, const MergedRows& rows) 
   return cut;
 }
 
+MergedRows merged_rows(const Workload& workload) {
+  MergedRows rows;
+  for (const Table& table : workload.tables) rows.add(table.distribution(), static_cast<double>(table.row_bytes()));
+  return rows;
+}
+
 }  // namespace shardsim

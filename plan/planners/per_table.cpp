@@ -10,12 +10,6 @@
 namespace shardsim {
 namespace {
 
-// Keys of YAML maps have no hyphens: they are read as underscores.
-std::string as_key(std::string name) {
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
 // Patterns of table names, each with a planner for the tables that it is the first to fit.
 class PerTable : public Planner {
  public:

@@ -49,6 +49,9 @@ class MergedRows {
   std::vector<Entry> tables_;
 };
 
+// Those of all tables.
+MergedRows merged_rows(const Workload& workload);
+
 // Each count down, or up, to a multiple of `multiple`; up stops at the last multiple that the
 // table holds.
 RowMark rounded_down(RowMark cut, std::uint64_t multiple);

@@ -12,11 +12,6 @@ using Counts = Share::Counts;
 constexpr double kNothing = 1e-3;     // bytes or lookups: what sums leave when all that was added is taken away
 constexpr double kBucket = 25 << 20;  // bytes of a bucket of gradients (sim/lower/dense/dense_steps.h)
 
-double at(const std::vector<double>& amounts, std::size_t index) {
-  if (amounts.empty()) return 0;
-  return amounts.size() == 1 ? amounts.front() : amounts[index];
-}
-
 void add_amount(Share::Amount& to, const Share::Amount& from, double times) {
   to.hbm_bytes += times * from.hbm_bytes;
   to.lookups += times * from.lookups;
@@ -82,7 +77,7 @@ IterationCost::IterationCost(IterationOutline outline, const Workload& workload,
       ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
     }
     for (std::size_t rank = 0; rank < world_ && !node.op.seconds.empty(); ++rank) {
-      node.seconds[rank] = at(node.op.seconds, rank);
+      node.seconds[rank] = amount_at(node.op.seconds, rank);
     }
     if (!node.op.seconds.empty()) node.longest = *std::ranges::max_element(node.op.seconds);
   }
@@ -132,15 +127,16 @@ std::vector<Share> IterationCost::shares_of(const PlacementLoad& load) const {
     const std::vector<double>& bytes = step.bytes_to.empty() ? step.bytes : step.bytes_to;
     for (std::size_t i = 0; i < amounts.size(); ++i) {
       if (step.collective) {
-        amounts[i].hbm_bytes = at(bytes, i);
+        amounts[i].hbm_bytes = amount_at(bytes, i);
       } else if (workload_.embedding_kernels == "per_table" && step.work.kind != ComputeWork::Kind::dense &&
                  !holds_embeddings(workload_.dense)) {  // a kernel of its own
-        const bool there = at(step.hbm_bytes, i) > 0 || at(step.lookups, i) > 0 || at(step.host_seconds, i) > 0;
+        const bool there =
+            amount_at(step.hbm_bytes, i) > 0 || amount_at(step.lookups, i) > 0 || amount_at(step.host_seconds, i) > 0;
         amounts[i].host_seconds = there ? step_seconds(step, i, compute_, cluster_.spec().gpu).value : 0;
       } else {
-        amounts[i] = {at(step.hbm_bytes, i), at(step.lookups, i), at(step.host_seconds, i)};
+        amounts[i] = {amount_at(step.hbm_bytes, i), amount_at(step.lookups, i), amount_at(step.host_seconds, i)};
         // The tables are known of the first rank; the others' shares of them take as much a lookup.
-        if (by_tables) amounts[i].table_seconds = by_tables->added * amounts[i].lookups / at(step.lookups, 0);
+        if (by_tables) amounts[i].table_seconds = by_tables->added * amounts[i].lookups / amount_at(step.lookups, 0);
       }
     }
     Share share = split(amounts);

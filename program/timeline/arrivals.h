@@ -5,14 +5,30 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "program/timeline/rank_spans.h"
 #include "program/timeline/timeline.h"
 
 namespace shardsim {
+
+// The spans of a Timeline that are a rank's, in the order in which they are: what a list by rank would copy is only
+// numbered, for a Timeline of a large world has millions of them.
+class RankSpans {
+ public:
+  explicit RankSpans(const Timeline& timeline);  // at most 2^32 spans
+
+  std::span<const std::uint32_t> of(int rank) const {
+    const auto index = static_cast<std::size_t>(rank);
+    return {spans_.data() + begin_[index], begin_[index + 1] - begin_[index]};
+  }
+
+ private:
+  std::vector<std::size_t> begin_;    // [rank], and behind the last one
+  std::vector<std::uint32_t> spans_;  // indices into Timeline::spans
+};
 
 // Who waits for whom. A collective begins when every member of its rank set has arrived; the spans of one collective
 // are those of one op and iteration on the ranks of one set, the first on each, the second on each, and so on.

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "program/timeline/arrivals.h"
-#include "program/timeline/rank_spans.h"
 
 namespace shardsim {
 namespace {

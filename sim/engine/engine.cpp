@@ -1,19 +1,109 @@
 #include "sim/engine/engine.h"
 
 #include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
+#include "program/program.h"
 #include "sim/engine/alone_times.h"
 #include "sim/engine/critical_path.h"
 #include "sim/engine/execution.h"
 #include "sim/engine/limit.h"
-#include "sim/engine/mean_iteration.h"
+#include "sim/engine/op_work.h"
 #include "sim/engine/steady_timeline.h"
 #include "sim/engine/uncontended.h"
 
 namespace shardsim {
 namespace {
+
+// Operations that run in one of several iterations (Op::every), as averages of replicas do, or the optimizer of
+// gradients that several batches add up. Works charge every iteration with its part of them (sim/engine/op_work.h),
+// which may be hidden where a whole one is not: the mean of the iterations with and without them is longer.
+
+// The lengths of such iterations, in seconds.
+struct MeanIteration {
+  double mean = 0;
+  double without = 0, with = 0;  // none of them, or all
+};
+
+// Seconds of an iteration of such works.
+using TimeOfWorks = std::function<double(const std::vector<OpWork>& works)>;
+
+constexpr double kSameLength = 1e-11;  // of an iteration
+constexpr int kMostTrials = 50;
+
+// As they are where a part of the whole runs of each of those operations that `runs` says, and nothing of the others.
+std::vector<OpWork> with_part(const Program& program, std::vector<OpWork> works, double part,
+                              const std::function<bool(const Op&)>& runs) {
+  for (const Op& op : program.ops) {
+    if (op.every == 1) continue;
+    const double factor = runs(op) ? part * op.every : 0;  // of what it is charged with
+    for (double& seconds : works[static_cast<std::size_t>(op.id)].seconds)
+      if (seconds > 0) seconds *= factor;
+    for (OpWork::Call& call : works[static_cast<std::size_t>(op.id)].calls) {
+      call.loads.start = factor * call.loads.start;
+      for (LinkLoad& load : call.loads.loads) load.occupancy *= factor;
+      if (factor == 0) call.loads.loads.clear();
+    }
+  }
+  return works;
+}
+
+bool any_op(const Op&) {
+  return true;
+}
+
+bool has_rare_ops(const Program& program) {
+  return std::ranges::any_of(program.ops, [](const Op& op) { return op.every > 1; });
+}
+
+// Simulates iterations without and with them.
+MeanIteration mean_iteration(const Program& program, const std::vector<OpWork>& works, const TimeOfWorks& time_of) {
+  MeanIteration found;
+  found.without = time_of(with_part(program, works, 0, any_op));
+  found.with = time_of(with_part(program, works, 1, any_op));
+  std::set<int> numbers;
+  for (const Op& op : program.ops)
+    if (op.every > 1) numbers.insert(op.every);
+  found.mean = found.without;
+  for (const int every : numbers) {  // one, unless a Program was written by hand
+    const auto runs = [every](const Op& op) { return op.every == every; };
+    const double alone = numbers.size() == 1 ? found.with : time_of(with_part(program, works, 1, runs));
+    found.mean += (alone - found.without) / every;
+  }
+  return found;
+}
+
+// The works of an iteration that is as long as the mean: each takes so large a part of the whole. Those that were given
+// where their parts make it as long.
+std::vector<OpWork> works_of_mean(const Program& program, const std::vector<OpWork>& works, const MeanIteration& mean,
+                                  const TimeOfWorks& time_of) {
+  const double same = kSameLength * mean.mean;
+  if (std::abs(time_of(works) - mean.mean) <= same) return works;
+  const auto works_of = [&](double part) { return with_part(program, works, part, any_op); };
+  double last = 1;  // that was tried
+  const auto longer = [&](double part) {
+    last = part;
+    const double by = time_of(works_of(part)) - mean.mean;
+    return std::abs(by) <= same ? 0 : by;
+  };
+  // From a whole one down, iterations get shorter in a straight line until it hides behind something else.
+  constexpr double kStep = 1.0 / 64;
+  const double whole = mean.with - mean.mean, slope = (whole - longer(1 - kStep)) / kStep;
+  const double guess = slope > 0 ? 1 - whole / slope : 0.5;
+  if (guess > 0 && guess < 1 && longer(guess) == 0) return works_of(guess);
+  if (whole * (mean.without - mean.mean) > 0) return works;  // of several numbers: no one part makes it as long
+  std::uintmax_t trials = kMostTrials;
+  boost::math::tools::toms748_solve(longer, 0.0, 1.0, mean.without - mean.mean, whole,
+                                    boost::math::tools::eps_tolerance<double>(48), trials);
+  return works_of(last);
+}
 
 // A Program executed until it is steady. Only the outcome of the execution is kept: a large world's transfers and
 // streams take about as much memory as the Timeline that is made next.

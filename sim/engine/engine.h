@@ -34,7 +34,7 @@ struct SimulationResult {
   std::optional<double> change{};  // of the last iteration's time against the one before, relative; nothing after one
   CriticalPath path{};             // of the kept iteration
   // Where collectives run in one of several iterations, of which the kept one is the mean
-  // (sim/engine/mean_iteration.h).
+  // (sim/engine/engine.cpp).
   struct Rare {
     Seconds without, with;  // an iteration without them, and with all of them
   };

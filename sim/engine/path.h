@@ -38,7 +38,8 @@ struct CriticalPath {
   int turns = 1;                // iterations that this turn covers; of their steps the seconds per iteration are given
   std::vector<PathStep> steps;  // in the order of time; empty: not known
   std::vector<OpSlack> slack;   // [op]
-  std::vector<double> beneath;  // [op] seconds of what GPUs have to do while it runs over their hosts (beneath_hosts.h)
+  std::vector<double>
+      beneath;  // [op] seconds of what GPUs have to do while it runs over their hosts (critical_path.cpp)
   bool operator==(const CriticalPath&) const = default;
 };
 

@@ -18,10 +18,6 @@ constexpr int kWeightBytes = 4;
 constexpr int kStrideBytes = 8;          // the samples of a feature
 constexpr std::int64_t kScaleBytes = 8;  // a scale and an offset in fp32, beside each row of fp8 or int8
 
-std::int64_t half_up(double value) {
-  return static_cast<std::int64_t>(std::floor(value + 0.5));
-}
-
 // Bags of the batch of one rank.
 double bags_of_rank(const Table& table, std::int64_t batch) {
   double bags = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -101,5 +102,10 @@ ByteMatrix drawn_matrix(const std::vector<GroupMember>& members, const std::vect
 // By node: vectors of all bags of a rank, to every node that holds the tables (docs/lowering.md, table_row_wise). It
 // has what a source on any node sends back to the node of the owner; the output is the transpose.
 ByteMatrix cross_matrix(const std::vector<GroupMember>& members, int nodes, int ranks_per_node, CarriedPart what);
+
+// The whole number next to it, the higher one of two.
+inline std::int64_t half_up(double value) {
+  return static_cast<std::int64_t>(std::floor(value + 0.5));
+}
 
 }  // namespace shardsim

@@ -162,14 +162,14 @@ namespace {
 
 // An iteration stands for all that the optimizer takes together.
 void check_accumulated(const Workload& workload, const LoweringOptions& options) {
-  if (workload.accumulate == 1 || options.load.batches != LoadOptions::Batches::drawn) return;
+  if (workload.accumulate == 1 || !options.load.drawn()) return;
   throw input_error(Place{}, "accumulated gradients are simulated with expected batches, and the case's are drawn",
                     "Set load: {batches: expected}, or leave 'accumulate' out");
 }
 
 // Lengths that are drawn are those of the whole batch.
 void check_batches(const Workload& workload, const LoweringOptions& options) {
-  if (options.load.batches != LoadOptions::Batches::drawn) return;
+  if (!options.load.drawn()) return;
   const auto found = std::ranges::find_if(
       workload.tables, [&](const Table& table) { return varies_batch(table, workload.batch_per_gpu); });
   if (found == workload.tables.end()) return;
@@ -191,7 +191,7 @@ void check_stash_leaves(const Workload& workload, const Cluster& cluster) {
 // Batches and placements that are not simulated in sharding groups.
 void check_grouped(const Plan& plan, const Workload& workload, const LoweringOptions& options) {
   const Place& place = workload.sharding_groups->place;
-  if (options.drawn != nullptr || options.load.batches == LoadOptions::Batches::drawn)
+  if (options.drawn != nullptr || options.load.drawn())
     throw input_error(place, "sharding groups are simulated with expected batches, and the case's are drawn",
                       "Set load: {batches: expected}, or leave 'sharding_groups' out");
   for (const Placement& placement : plan.placements)
@@ -201,7 +201,7 @@ void check_grouped(const Plan& plan, const Workload& workload, const LoweringOpt
 }  // namespace
 
 Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options) {
-  if (workload.wire_codec.kernels && options.load.batches == LoadOptions::Batches::drawn)
+  if (workload.wire_codec.kernels && options.load.drawn())
     throw input_error(Place{}, "the kernels of codecs are simulated with expected batches, and the case's are drawn",
                       "Set load: {batches: expected}, or leave wire_dtype.kernels out");
   check_accumulated(workload, options);

@@ -25,8 +25,31 @@ std::map<std::string, const SourcedValue*> constants_of(const ComparedCluster& c
   return constants;
 }
 
+// What a constant of collectives is, by the last word of its key.
+constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
+    {"channel_rate", "the rate of one of NCCL's channels in {}"},
+    {"efficiency", "the share of its bandwidth that {} reaches"},
+    {"fill", "what the pipeline of {} loses for each chunk"},
+    {"latency_share", "the share of NCCL's latency that {} shows"},
+    {"nic_efficiency", "the share of a NIC's rate that {} reaches"},
+    {"nic_rate", "the most that a NIC carries of {}"},
+    {"per_remote_peer", "what {} takes longer for each GPU of another node"},
+    {"start", "the time of {} before bytes move"}};
+
+// "the share of a NIC's rate that all-to-all across nodes reaches", of
+// overheads.all_to_all.across_nodes.nic_efficiency; the key where it is none of these.
+std::string meaning_of(const std::string& path) {
+  const std::vector<std::string> keys = split(path, '.');
+  const auto known = std::ranges::find(kMeanings, keys.back(), [](const auto& each) { return each.first; });
+  if (keys.size() != 4 || known == std::end(kMeanings)) return path;
+  std::string kind = keys[1];
+  std::ranges::replace(kind, '_', '-');
+  return fmt::format(fmt::runtime(known->second),
+                     fmt::format("{} {}", kind, keys[2] == "across_nodes" ? "across nodes" : "in a node"));
+}
+
 std::string words_of(const SourcedValue* value) {
-  if (value == nullptr) return "not fitted";
+  if (value == nullptr) return "the usual value";
   const bool few = !value->fitted_on.empty() && value->fitted_on.size() <= kMostSystems;
   return fmt::format("{} from {}", value->value, few ? join(value->fitted_on) : value->source);
 }
@@ -38,7 +61,7 @@ std::vector<std::string> unlike_constants(const ComparedCluster& first, const Co
   std::vector<std::string> texts;
   const auto add = [&](const std::string& key, const SourcedValue* a, const SourcedValue* b) {
     if (a && b && (a->value == b->value || a->fitted_on == b->fitted_on)) return;
-    texts.push_back(fmt::format("{}: {}, and {}", key, words_of(a), words_of(b)));
+    texts.push_back(fmt::format("{}: {}, and {}", meaning_of(key), words_of(a), words_of(b)));
   };
   for (const auto& [key, value] : of_first) add(key, value, of_second.contains(key) ? of_second.at(key) : nullptr);
   for (const auto& [key, value] : of_second)
@@ -93,7 +116,8 @@ std::string sentence(const Kind& first, const Kind& second, std::vector<std::str
   constants.resize(std::min(all, kMostKeys));
   const std::string more = all > kMostKeys ? fmt::format("; and {} more", all - kMostKeys) : "";
   return fmt::format(
-      "Unlike evidence: the collectives of {} and {} are timed with constants from different measurements ({}{}). "
+      "Not measured alike: how long exchanges take on {} and on {} comes from measurements of different machines "
+      "({}{}). "
       "Which of the two is faster may come of that; {}.",
       names_of(first), names_of(second), join(constants, "; "), more,
       is_of_shipped_fit(*first.first) && is_of_shipped_fit(*second.first)
@@ -122,8 +146,8 @@ std::string unlike_evidence_in_short(const std::vector<ComparedCluster>& cluster
   }
   if (named.empty()) return "";
   return fmt::format(
-      "Unlike evidence: the collectives of {} are timed by different measurements, and which is faster may come of "
-      "that.",
+      "Not measured alike: how long exchanges take on {} comes from measurements of different machines, and which is "
+      "faster may come of that.",
       first_names(named, kMostNamed));
 }
 

@@ -51,11 +51,6 @@ bool is_guess(const SourcedValue& constant) {
   return !constant.fitted && constant.source.starts_with("guess");
 }
 
-std::int64_t batch_of_all(const Case& item) {
-  const auto nodes = item.job ? static_cast<std::int64_t>(item.job->nodes.size()) : item.cluster.nodes;
-  return item.workload.batch_per_gpu * nodes * item.cluster.gpu.count;
-}
-
 // Lookups and updates of nets that have seen nothing like them.
 bool is_beyond_labels(const Case& item) {
   return is_learned(item.compute_model) &&

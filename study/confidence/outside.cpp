@@ -59,8 +59,9 @@ std::vector<std::string> outside_of(const IterationSetting& setting, const std::
   const std::string network = transport_words(setting.transport);
   std::vector<std::string> outside;
   if (!known.software)
-    outside.push_back(fmt::format("{} {}{}", no_run(with_own.software), whose,
-                                  known.fitted ? " that no constant was chosen by" : ""));
+    outside.push_back(known.fitted ? fmt::format("all {}published runs {} were used to choose constants",
+                                                 with_own.software ? "other " : "", whose)
+                                   : fmt::format("{} {}", no_run(with_own.software), whose));
   if (!known.gpu) {
     outside.push_back(fmt::format("{} on {}", no_run(with_own.gpu), setting.gpu));
   } else if (known.software && !known.gpu_of_software) {

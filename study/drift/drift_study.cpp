@@ -22,7 +22,7 @@
 #include "sim/memory/memory_profile.h"
 #include "study/confidence/faster.h"
 #include "study/confidence/iteration_judge.h"
-#include "study/drift/later_plans.h"
+#include "study/drift/resharding.h"
 #include "study/planning/policy_study.h"
 #include "study/planning/prepared_case.h"
 
@@ -333,7 +333,7 @@ void refuse_undriftable(const Case& item, const DriftOptions& options) {
                       "Leave 'drift' out, or choose another case");
   };
   if (item.job) refuse("it is one of several jobs");
-  if (item.load.batches == LoadOptions::Batches::drawn) refuse("its batches are drawn");
+  if (item.load.drawn()) refuse("its batches are drawn");
   if (item.workload.has_runtime()) refuse("its tables state what was observed at run time");
   const auto drifts = [&](const Table& table) { return fits_pattern(table.name, options.tables); };
   if (std::ranges::any_of(item.workload.tables, drifts)) return;

@@ -1,10 +1,47 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "study/drift/drift_study.h"
 
 namespace shardsim {
+
+// Whether the planner is a search, or asks one for some of the tables.
+bool searches(const Tree& planner);
+
+// The planners that are asked for a plan of every day; none where the plan of the case is that of a file.
+std::vector<Tree> planners_of_days(const Case& item, const DriftOptions& options);
+
+// The outcome of one day: the day, the same day without the plans of searches, and the plan that a planner made for it,
+// as its file.
+struct DayOutcome {
+  DriftDay day, settled;
+  std::string new_plan;  // "" none
+};
+
+void fields(auto& visit, MaybeConst<DayOutcome> auto& outcome) {
+  visit(outcome.day, outcome.settled, outcome.new_plan);
+}
+
+// A plan that a planner has made for a later day.
+struct LaterPlan {
+  int day = 0;
+  std::string planner;
+  bool searched = false;
+  Plan plan;
+};
+
+// The plans of later days that gain most over the kept one, as they would have been made on day 0. What a planner finds
+// on a later day may be as good there: then it is luck, and no reason to move later.
+std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, const Case& item,
+                                   const DriftOptions& options);
+
+// Whether the best plan of a day is one of a search, and no further ahead of the kept one, with the rows of the day if
+// these help, than another search may be of the same data. Where day 0 has a better plan, that one is ahead on every
+// day.
+bool is_within_spread(const DriftDay& start, const DayOutcome& outcome);
 
 // The advice on when to make a new plan, as far as the days of a drift tell.
 struct Resharding {

@@ -20,10 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double samples_of(const CaseResult& item) {
-  return static_cast<double>(item.world_size) * static_cast<double>(item.batch_per_gpu);
-}
-
 Json figures_json(const Explored& explored) {
   const CaseResult& item = explored.result();
   const MemoryNeed need = memory_need(item);
@@ -41,8 +37,8 @@ Json figures_json(const Explored& explored) {
   if (item.interval) figures["range_ms"] = {item.interval->low_ms, item.interval->high_ms};
   if (!item.limit.what.empty()) figures["limit"] = {{"what", item.limit.what}, {"share_pct", 100 * item.limit.share}};
   if (const auto& cost = explored.item().cluster.cost_per_gpu_hour) {
-    constexpr double kSecondsPerHour = 3600, kBillion = 1e9;
-    figures["cost_per_billion_samples"] = *cost * item.world_size / kSecondsPerHour / item.samples_per_s * kBillion;
+    constexpr double kSecondsPerHour = 3600, kMillion = 1e6;
+    figures["cost_per_million_samples"] = *cost * item.world_size / kSecondsPerHour / item.samples_per_s * kMillion;
     figures["currency"] = explored.item().cluster.currency;
   }
   return figures;
@@ -124,8 +120,8 @@ Json order_json(const Explored& now, const Explored& pinned) {
   const double times = one.samples_per_s / other.samples_per_s;
   Json order{{"times", times}, {"chance", nullptr}, {"text", ""}};
   if (!one.interval || !other.interval) return order;
-  const Difference difference = difference_of_samples(one.iteration_ms, *one.interval, samples_of(one),
-                                                      other.iteration_ms, *other.interval, samples_of(other));
+  const Difference difference = difference_of_samples(one.iteration_ms, *one.interval, one.samples(),
+                                                      other.iteration_ms, *other.interval, other.samples());
   if (is_equal(difference)) {
     order["text"] = "Equal to the pinned case.";
     return order;

@@ -167,6 +167,31 @@ std::optional<Knob> batch_knob(const Case& now, const Case&, const ShippedHardwa
               .stops = doubling(256, 65536, batch)};
 }
 
+std::optional<Knob> accumulate_knob(const Case& now, const Case&, const ShippedHardware&) {
+  const int batches = static_cast<int>(now.workload.accumulate);
+  return Knob{
+      .id = "accumulate",
+      .label = "Accumulated batches",
+      .path = "workload.accumulate",
+      .value = std::to_string(batches),
+      .stops = doubling(1, 64, batches),
+      .help = "Batches whose dense gradients are added up before one all-reduce and one step of the optimizer."};
+}
+
+std::optional<Knob> pipeline_knob(const Case& now, const Case&, const ShippedHardware&) {
+  std::vector<Knob::Option> options;
+  for (const char* const name :
+       {"none", "sparse_dist", "prefetch_sparse_dist", "fused_sparse_dist", "semi_sync", "base"})
+    options.push_back({name, name});
+  const std::string value = known_or_none(now.workload.pipeline, options);
+  return Knob{.id = "pipeline",
+              .label = "Pipeline",
+              .path = "workload.pipeline",
+              .value = value,
+              .options = std::move(options),
+              .help = "When the ids of the next batch are exchanged."};
+}
+
 std::optional<Knob> rows_knob(const Case& now, const Case& base, const ShippedHardware&) {
   const std::size_t at = largest_table(base.workload);
   if (at >= now.workload.tables.size() || base.workload.tables[at].rows < 2) return std::nullopt;
@@ -232,8 +257,9 @@ std::optional<Knob> budget_knob(const Case& now, const Case&, const ShippedHardw
 }
 
 // In the order in which their settings are applied: a cluster comes before what is changed in it.
-constexpr KnobMaker kKnobMakers[] = {cluster_knob, gpu_knob,  nodes_knob,    gpus_knob,     nic_knob,     nvlink_knob,
-                                     batch_knob,   rows_knob, exponent_knob, software_knob, planner_knob, budget_knob};
+constexpr KnobMaker kKnobMakers[] = {cluster_knob,  gpu_knob,      nodes_knob,      gpus_knob,  nic_knob,
+                                     nvlink_knob,   batch_knob,    accumulate_knob, rows_knob,  exponent_knob,
+                                     pipeline_knob, software_knob, planner_knob,    budget_knob};
 
 // Every knob's path and unit, whether the case has it now or gets it by another knob (a planner that has a budget).
 struct KnobPath {
@@ -246,8 +272,10 @@ constexpr KnobPath kPlainKnobs[] = {{"nodes", "cluster.nodes", ""},
                                     {"nic", "cluster.nics.rate", "Gbit/s"},
                                     {"nvlink", "cluster.nvlink.per_link_effective", "GB/s"},
                                     {"batch", "workload.batch_per_gpu", ""},
+                                    {"accumulate", "workload.accumulate", ""},
                                     {"rows", "workload.tables.{}.rows", ""},
                                     {"exponent", "workload.tables.{}.access.s", ""},
+                                    {"pipeline", "workload.pipeline", ""},
                                     {"software", "software", ""},
                                     {"planner", "planner", ""},
                                     {"budget", "planner.memory_budget", "GiB"}};

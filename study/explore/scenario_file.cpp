@@ -103,12 +103,6 @@ void put(Tree& map, const std::string& key, Tree value) {
   map.fields.emplace_back(key, std::move(value));
 }
 
-Tree empty_map() {
-  Tree map;
-  map.kind = Tree::Kind::map;
-  return map;
-}
-
 void leave_out(Tree& keys, std::initializer_list<const char*> names) {
   for (const char* const name : names)
     std::erase_if(keys.fields, [&](const auto& field) { return field.first == name; });

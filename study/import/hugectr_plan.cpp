@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/plan_entries.h"
+#include "plan/plan_file.h"
 #include "study/import/imported_model.h"
 
 namespace shardsim {
@@ -102,42 +103,27 @@ PlacedTables of_list(const Tree& tree, const TableNumbers& numbers, int& gpus) {
   return placed;
 }
 
-Tree made_map(const Place& place) {
-  Tree map;
-  map.kind = Tree::Kind::map;
-  map.place = place;
-  return map;
-}
-
-Tree made_list(const Place& place, const std::vector<std::string>& items) {
-  Tree list;
-  list.kind = Tree::Kind::list;
-  list.place = place;
-  for (const std::string& item : items) list.items.push_back(text_tree(item, place));
-  return list;
-}
-
 Tree shard_of(const Place& place, std::uint64_t row, std::uint64_t rows, std::int64_t dim, int gpu, int per_host) {
-  Tree shard = made_map(place);
-  shard.fields.emplace_back("shard_offsets", made_list(place, {std::to_string(row), "0"}));
-  shard.fields.emplace_back("shard_sizes", made_list(place, {std::to_string(rows), std::to_string(dim)}));
+  Tree shard = empty_map(place);
+  shard.fields.emplace_back("shard_offsets", text_list({std::to_string(row), "0"}, place));
+  shard.fields.emplace_back("shard_sizes", text_list({std::to_string(rows), std::to_string(dim)}, place));
   shard.fields.emplace_back("placement", text_tree(fmt::format("rank:{}/cuda:{}", gpu, gpu % per_host), place));
   return shard;
 }
 
 Tree entry_of(const PlacedTable& placed, const Table& table, int gpus, int per_host) {
-  Tree entry = made_map(placed.place);
+  Tree entry = empty_map(placed.place);
   std::vector<std::string> ranks;
   if (placed.replicated) {
     for (int gpu = 0; gpu < gpus; ++gpu) ranks.push_back(std::to_string(gpu));
     entry.fields.emplace_back("sharding_type", text_tree("data_parallel", placed.place));
     entry.fields.emplace_back("compute_kernel", text_tree("dense", placed.place));
-    entry.fields.emplace_back("ranks", made_list(placed.place, ranks));
+    entry.fields.emplace_back("ranks", text_list(ranks, placed.place));
     return entry;
   }
   const auto count = static_cast<std::uint64_t>(placed.gpu_of_shard.size());
   const std::uint64_t block = (table.rows + count - 1) / count;
-  Tree shards = made_list(placed.place, {});
+  Tree shards = empty_list(placed.place);
   std::uint64_t row = 0;
   for (const auto& [number, gpu] : placed.gpu_of_shard) {
     const std::uint64_t rows = std::min(block, table.rows - row);
@@ -147,7 +133,7 @@ Tree entry_of(const PlacedTable& placed, const Table& table, int gpus, int per_h
   }
   entry.fields.emplace_back("sharding_type", text_tree(count > 1 ? "row_wise" : "table_wise", placed.place));
   entry.fields.emplace_back("compute_kernel", text_tree("fused", placed.place));
-  entry.fields.emplace_back("ranks", made_list(placed.place, ranks));
+  entry.fields.emplace_back("ranks", text_list(ranks, placed.place));
   entry.fields.emplace_back("shards", std::move(shards));
   return entry;
 }
@@ -165,13 +151,12 @@ bool is_hugectr_plan(const Tree& tree) {
 }
 
 Tree plan_from_hugectr(const Tree& tree, ImportedModel& model) {
-  constexpr int kUsualHost = 8;
   const TableNumbers numbers(model);
   int gpus = 0;
   const PlacedTables placed =
       tree.kind == Tree::Kind::map ? of_matrix(tree, numbers, gpus) : of_list(tree, numbers, gpus);
-  const int per_host = std::min(gpus, kUsualHost);
-  Tree tables = made_map(tree.place);
+  const int per_host = usual_host(gpus);
+  Tree tables = empty_map(tree.place);
   for (std::size_t i = 0; i < model.tables.size(); ++i) {
     const auto found = placed.find(i);
     if (found == placed.end() || found->second.gpu_of_shard.empty())
@@ -186,7 +171,7 @@ Tree plan_from_hugectr(const Tree& tree, ImportedModel& model) {
                   "table_wise, or row_wise over the GPUs that share a table's keys. How HugeCTR executes it, "
                   "'embedding_kernels: hugectr' and 'pipeline: hugectr' of the workload say.",
                   counted(static_cast<std::size_t>(gpus), "GPU"), per_host));
-  Tree modules = made_map(tree.place), whole = made_map(tree.place);
+  Tree modules = empty_map(tree.place), whole = empty_map(tree.place);
   modules.fields.emplace_back("ebc", std::move(tables));
   whole.fields.emplace_back("plan", std::move(modules));
   return whole;

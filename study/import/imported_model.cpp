@@ -134,6 +134,26 @@ void rename_tables(ImportedModel& model) {
   }
 }
 
+// A planner of TorchRec places every table of the modules that it shards.
+void check_all_placed(const ImportedModel& model) {
+  std::unordered_set<std::string> placed;
+  std::vector<std::string> known;
+  for (const auto& [module, tables] : model.plan->find("plan")->fields) {
+    for (const auto& [name, entry] : tables.fields) {
+      placed.insert(name);
+      known.push_back(name);
+    }
+  }
+  constexpr std::size_t kShown = 5;
+  for (const ImportedTable& each : model.tables)
+    if (!placed.contains(each.table.name))
+      throw input_error(
+          each.table.place,
+          fmt::format("table '{}' is not in the plan, which has {}", each.name_there(), first_names(known, kShown)),
+          "Give the plan of all these tables, or leave out what TorchRec does not shard: DDP replicates it, and "
+          "'sharded: false' of a table of the workload says so");
+}
+
 // Paths that are labels are modules of the workload.
 void name_module(ImportedTable& table, const std::string& module) {
   if (!module.empty() && std::ranges::all_of(module, is_label_letter)) table.table.module = module;
@@ -174,13 +194,13 @@ void add_tables_of_plan(ImportedModel& model) {
 }  // namespace
 
 void take_plan(ImportedModel& model, const Tree& tree) {
-  model.plan =
-      is_hugectr_plan(tree) ? plan_from_hugectr(tree, model) : plan_from_torchrec(tree, model.told, model.pipeline);
+  model.plan = is_hugectr_plan(tree) ? plan_from_hugectr(tree, model) : plan_from_torchrec(tree, model);
   model.world = world_of(*model.plan);
   if (const std::string text = world_text(model.world); !text.empty()) model.told.push_back(text);
   if (model.world.group) model.plan = plan_of_group(*model.plan, model.world);
   add_tables_of_plan(model);
   rename_tables(model);
+  check_all_placed(model);
 }
 
 }  // namespace shardsim

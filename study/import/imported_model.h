@@ -29,6 +29,7 @@ struct ImportedModel {
   std::optional<Tree> plan;            // in the shape of a plan file; table names as in the file
   std::vector<std::string> told = {};  // sentences about what the file says otherwise, or is not simulated
   std::string pipeline = {};           // as the file tells it; "": it does not
+  std::string cache_policy = {};       // as well
   std::map<std::string, std::string> constraints = {};  // of a scenario, by table: the text of its map
   PlanWorld world = {};                                 // of `plan`
   std::optional<std::int64_t> batch = {};               // samples per GPU, where the file says them
@@ -52,9 +53,9 @@ ImportedModel model_from_torchrec(const Tree& tree, const std::string& source);
 // size nobody says.
 void take_plan(ImportedModel& model, const Tree& tree);
 
-// The plan in the shape of a plan file. A name that several modules have becomes MODULE.TABLE. `told` gets what the
-// plan says and is not taken, `pipeline` what it asks for.
-Tree plan_from_torchrec(const Tree& tree, std::vector<std::string>& told, std::string& pipeline);
+// The plan in the shape of a plan file. A name that several modules have becomes MODULE.TABLE. The model gets what the
+// plan says beside placements: the pipeline and the caches that it asks for, and what is not taken of it.
+Tree plan_from_torchrec(const Tree& tree, ImportedModel& model);
 
 // The constraints of a planner (ParameterConstraints by table) as those of a scenario, for models without a plan; what
 // is not taken is told.
@@ -105,13 +106,17 @@ std::string enum_word(const Tree& tree, std::string_view what);
 // The kernel of today for one of 2022, "batched_fused" for one; any other as it is.
 std::string kernel_of_today(const std::string& kernel);
 
-// Tells of maps in the shape of TorchRec's CacheParams, by table, which ask for the pipeline that prefetches, and which
-// for what is not simulated.
-struct CacheParameters {
-  std::vector<std::string> prefetch, other;
+// Takes maps in the shape of TorchRec's CacheParams, by table: which ask for the pipeline that prefetches, which for
+// caches of the rows that are used most, and which for what is not simulated.
+class CacheParameters {
+ public:
+  // `has_cache`: of the table's kernel; params may be null.
+  void add(const Tree* params, const std::string& table, bool has_cache);
+  void tell(ImportedModel& model) const;
 
-  void add(const Tree* params, const std::string& table);
-  void tell(std::vector<std::string>& told, std::string& pipeline) const;
+ private:
+  std::vector<std::string> prefetch_, lfu_, lru_;
+  std::map<std::string, std::vector<std::string>> not_simulated_;  // keys with their tables
 };
 
 // A word in lower case, with "_" for blanks and hyphens.

@@ -22,6 +22,7 @@ namespace shardsim {
 namespace {
 
 constexpr int kCommentWidth = 120;
+constexpr std::size_t kMostNamedColumns = 12;  // of those that were not read
 
 std::string comment_lines(const std::string& text) {
   return wrapped(printable(text), kCommentWidth, "# ");
@@ -136,6 +137,7 @@ std::string workload_body(const ImportedModel& model, const ImportSetting& setti
   text += model.pipeline.empty()
               ? "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n"
               : "pipeline: " + model.pipeline + "\n";
+  if (!model.cache_policy.empty()) text += "cache_policy: " + model.cache_policy + "\n";
   text += !setting.dense.empty() ? setting.dense
                                  : "# dense: {precision: fp32, layers: [{name: bottom_0, in: 13, out: 512}, {name: "
                                    "top_0, in: 4096, out: 1024}]}\n";
@@ -369,7 +371,8 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
     sentences.push_back(fmt::format("The batch is {} samples per GPU (--batch).", setting.batch_per_gpu));
   if (setting.cluster_assumed)
     sentences.push_back(fmt::format("The cluster is {} (--cluster, --nodes).", setting.cluster));
-  if (!model.left_out.empty()) sentences.push_back("Columns that were not read: " + join(model.left_out) + ".");
+  if (!model.left_out.empty())
+    sentences.push_back("Columns that were not read: " + first_names(model.left_out, kMostNamedColumns) + ".");
   std::erase(sentences, "");
   return sentences;
 }

@@ -157,12 +157,6 @@ void renumber(Tree& plan, const std::function<int(int)>& rank_of, const std::fun
 
 }  // namespace
 
-int usual_host(int ranks) {
-  int gpus = std::min(ranks, kUsualGpus);
-  while (ranks % gpus != 0) --gpus;
-  return gpus;
-}
-
 PlanWorld world_of(const Tree& plan) {
   PlanWorld world;
   world.per_host = gpus_of_host(plan);

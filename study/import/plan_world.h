@@ -22,11 +22,6 @@ struct PlanWorld {
   std::optional<PlanGroup> group = {};
 };
 
-inline constexpr int kUsualGpus = 8;  // of a host
-
-// GPUs of a host, where nobody says how many, of a job of so many ranks: the most that divide them, and 8 at most.
-int usual_host(int ranks);
-
 // Reads a plan in the shape of a plan file. Ranks, shards and placements that are none are left to its reader.
 PlanWorld world_of(const Tree& plan);
 

@@ -13,36 +13,46 @@ namespace {
 constexpr std::string_view kEntry = "ParameterSharding(";
 
 Tree map_of(std::vector<std::pair<std::string, Tree>> fields, const Place& place) {
-  Tree map;
-  map.kind = Tree::Kind::map;
-  map.place = place;
+  Tree map = empty_map(place);
   map.fields = std::move(fields);
   return map;
 }
 
-// Entries of one module, where the plan of a module was printed.
-bool is_of_module(const Tree& tree) {
-  return !tree.fields.empty() && tree.fields.front().second.find("sharding_type") != nullptr;
+// Where the outermost dict begins that is still open at the entry: the plan, whatever other words are before it. Keys
+// of such a dict are texts. The entry itself where there is none.
+std::size_t begin_of_plan(std::string_view text, std::size_t from, std::size_t entry) {
+  std::size_t begin = entry, closed = 0;
+  for (std::size_t at = entry; at-- > from;) {
+    if (text[at] == '}') ++closed;
+    if (text[at] != '{') continue;
+    const std::size_t key = text.find_first_not_of(" \t\r\n", at + 1);
+    if (closed == 0 && key < entry && (text[key] == '\'' || text[key] == '"')) begin = at;
+    if (closed > 0) --closed;
+  }
+  return begin;
 }
 
-// A plan without the key around it. Of one module alone it is that of the model.
-Tree whole_plan(Tree plan) {
-  if (const Tree* const inner = plan.find("plan"); inner != nullptr && plan.fields.size() == 1) plan = Tree(*inner);
-  if (!is_of_module(plan)) return plan;
-  const Place place = plan.place;
-  return map_of({{"", std::move(plan)}}, place);
+[[noreturn]] void refuse_other_plan(const std::string& source, int line) {
+  throw input_error({source, line}, "the print has several plans, and they differ, or one is cut off",
+                    "Give the print of one plan, by one rank, with all of its modules");
 }
 
-// {MODULE: {TABLE: ParameterSharding(...)}}, perhaps behind other words of the line, as print(model.plan) and repr
-// write it.
+// {MODULE: {TABLE: ParameterSharding(...)}}, perhaps behind other words, as print(model.plan), repr and a script write
+// it. Several ranks may print the same.
 Tree plan_of_objects(std::string_view text, const std::string& source) {
-  const std::size_t entry = text.find(kEntry);
-  const std::size_t line = entry == 0 ? 0 : text.rfind('\n', entry - 1) + 1;
-  std::size_t begin = text.find("ShardingPlan(", line);
-  if (begin > entry) begin = std::min(text.find('{', line), entry);
-  if (begin == entry)
-    throw input_error({source, 1}, "a ParameterSharding without its table", "Print the whole plan: print(model.plan)");
-  return whole_plan(parse_python_value(text, source, begin));
+  std::optional<Tree> plan;
+  std::size_t end = 0;
+  for (std::size_t entry = text.find(kEntry); entry != text.npos; entry = text.find(kEntry, end)) {
+    const std::size_t begin = begin_of_plan(text, end, entry);
+    const int line = 1 + static_cast<int>(std::ranges::count(text.substr(0, entry), '\n'));
+    if (begin == entry)
+      throw input_error({source, line}, "a ParameterSharding without its table",
+                        "Print the whole plan: print(model.plan)");
+    Tree printed = parse_python_value(text, source, begin, &end);
+    if (plan && !(*plan == printed)) refuse_other_plan(source, line);
+    plan = std::move(printed);
+  }
+  return *plan;
 }
 
 // The tables of print(plan): for each module one of entries, and one of their shards.
@@ -91,9 +101,7 @@ class PlanTables {
   Tree whole_of_copies() {
     if (copies_.empty()) return plan_;
     for (const Tree& copy : copies_)
-      if (!(copy == plan_))
-        throw input_error({source_, second_line_}, "the print has several plans, and they differ, or one is cut off",
-                          "Give the print of one plan, by one rank");
+      if (!(copy == plan_)) refuse_other_plan(source_, second_line_);
     return plan_;
   }
 
@@ -112,9 +120,7 @@ class PlanTables {
     Tree placed = ranks;
     placed.place = row.place();
     for (Tree& item : placed.items) item.place = row.place();
-    Tree shards;
-    shards.kind = Tree::Kind::list;
-    shards.place = row.place();
+    Tree shards = empty_list(row.place());
     std::vector<std::pair<std::string, Tree>> fields = {{"sharding_type", row.cell("sharding type")},
                                                         {"compute_kernel", row.cell("compute kernel")},
                                                         {"ranks", placed}};
@@ -155,7 +161,7 @@ class PlanTables {
 std::optional<Tree> printed_plan(std::string_view text, const std::string& source) {
   if (text.find(kEntry) != text.npos) return plan_of_objects(text, source);
   if (text.find("'sharding_type'") != text.npos && first_character_is_dict(text))
-    return whole_plan(parse_python_value(text, source, text.find('{')));
+    return parse_python_value(text, source, text.find('{'));
   if (text.find("shard_offsets") != text.npos && first_character_is_dict(text) && text.find("'rank:") != text.npos)
     throw input_error({source, 1}, "shards by rank, as Python prints them, without the tables that they are of",
                       "Write the plan of the model: json.dump(plan._serialize(), file), as docs/import.md shows");

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "plan/plan_file.h"
 #include "study/import/imported_model.h"
 #include "study/import/text_table.h"
 
@@ -127,30 +128,16 @@ StatisticsRow row_of(const TextRow& row) {
   return made;
 }
 
-Tree map_at(const Place& place) {
-  Tree map;
-  map.kind = Tree::Kind::map;
-  map.place = place;
-  return map;
-}
-
-Tree list_at(const Place& place, const std::vector<std::string>& items) {
-  Tree list = map_at(place);
-  list.kind = Tree::Kind::list;
-  for (const std::string& item : items) list.items.push_back(text_tree(item, place));
-  return list;
-}
-
 Tree configuration_of(const StatisticsRow& of) {
   const Place& place = of.row->place();
-  Tree made = map_at(place);
+  Tree made = empty_map(place);
   std::vector<std::string> features;
   for (std::int64_t i = 0; i < of.features; ++i)
     features.push_back(of.features == 1 ? of.feature : fmt::format("{}_{}", of.feature, i));
   made.fields.emplace_back("name", text_tree(of.table, place));
   made.fields.emplace_back("num_embeddings", text_tree(std::to_string(of.rows), place));
   made.fields.emplace_back("embedding_dim", text_tree(std::to_string(of.dim), place));
-  made.fields.emplace_back("feature_names", list_at(place, features));
+  made.fields.emplace_back("feature_names", text_list(features, place));
   const bool pooled = imported_word(of.row->cell("output").scalar) != "sequence";
   if (pooled) made.fields.emplace_back("pooling", text_tree("SUM", place));
   const std::string weighted = imported_word(of.row->cell("weighted").scalar);
@@ -170,7 +157,7 @@ std::optional<double> number_in(const StatisticsRow& of, std::string_view column
 // The same of every feature. A sum of 0.0 stays one: it is rounded.
 Tree parts_of(const StatisticsRow& of, double sum, double parts) {
   const std::string part = sum == 0 ? "0.0" : shortest(sum / parts);
-  return list_at(of.row->place(), std::vector<std::string>(static_cast<std::size_t>(of.features), part));
+  return text_list(std::vector<std::string>(static_cast<std::size_t>(of.features), part), of.row->place());
 }
 
 // "256 * 2, 512" is [256, 256, 512]: samples of each feature of a rank, where they differ from those of the others.
@@ -195,7 +182,7 @@ std::vector<std::string> own_batches(const StatisticsRow& of) {
 // Sums over the features of a table, in equal parts. Num Indices, the sum of ids, is not the product of the other two
 // where features differ: ids and bags are then what decides, and not the sum of factors.
 Tree lookups_of(const StatisticsRow& of) {
-  Tree made = map_at(of.row->place());
+  Tree made = empty_map(of.row->place());
   const auto features = static_cast<double>(of.features);
   const std::optional<double> factors = number_in(of, "sum pooling factor"), bags = number_in(of, "sum num poolings"),
                               ids = number_in(of, "num indices");
@@ -206,16 +193,16 @@ Tree lookups_of(const StatisticsRow& of) {
   }
   if (bags) made.fields.emplace_back("num_poolings", parts_of(of, *bags, features));
   if (const std::vector<std::string> batches = own_batches(of); !batches.empty())
-    made.fields.emplace_back("batch_sizes", list_at(of.row->place(), batches));
+    made.fields.emplace_back("batch_sizes", text_list(batches, of.row->place()));
   return made;
 }
 
 Tree shard_at(const StatisticsRow& of, std::uint64_t row, std::uint64_t rows, std::int64_t column, std::int64_t columns,
               int rank, int per_host) {
   const Place& place = of.row->place();
-  Tree shard = map_at(place);
-  shard.fields.emplace_back("shard_offsets", list_at(place, {std::to_string(row), std::to_string(column)}));
-  shard.fields.emplace_back("shard_sizes", list_at(place, {std::to_string(rows), std::to_string(columns)}));
+  Tree shard = empty_map(place);
+  shard.fields.emplace_back("shard_offsets", text_list({std::to_string(row), std::to_string(column)}, place));
+  shard.fields.emplace_back("shard_sizes", text_list({std::to_string(rows), std::to_string(columns)}, place));
   shard.fields.emplace_back("placement", text_tree(fmt::format("rank:{}/cuda:{}", rank, rank % per_host), place));
   return shard;
 }
@@ -233,7 +220,7 @@ void add_shards(const StatisticsRow& of, int per_host, Tree& entry, std::vector<
         fmt::format("table {} has {} on {}", excerpt(of.table),
                     counted(static_cast<std::size_t>(slices * blocks), "shard"), counted(of.ranks.size(), "rank")),
         "The statistics do not say which rank has which: write the plan itself, plan._serialize()");
-  Tree shards = list_at(of.row->place(), {});
+  Tree shards = empty_list(of.row->place());
   for (std::int64_t i = 0; i < slices * blocks; ++i) {
     const std::uint64_t row = std::min(of.rows, block * static_cast<std::uint64_t>(i % blocks));
     const std::int64_t column = of.slice * (i / blocks);
@@ -247,7 +234,7 @@ void add_shards(const StatisticsRow& of, int per_host, Tree& entry, std::vector<
 
 Tree entry_of_row(const StatisticsRow& of, int world, int per_host) {
   const Place& place = of.row->place();
-  Tree entry = map_at(place);
+  Tree entry = empty_map(place);
   std::vector<std::string> ranks;
   if (of.type == "data_parallel") {
     for (int rank = 0; rank < world; ++rank) ranks.push_back(std::to_string(rank));
@@ -256,10 +243,10 @@ Tree entry_of_row(const StatisticsRow& of, int world, int per_host) {
   }
   entry.fields.emplace_back("sharding_type", text_tree(of.type, place));
   entry.fields.emplace_back("compute_kernel", text_tree(of.row->cell("compute kernel").scalar, place));
-  entry.fields.emplace_back("ranks", list_at(place, ranks));
+  entry.fields.emplace_back("ranks", text_list(ranks, place));
   const std::string factor = of.row->cell("cache load factor").scalar;
   if (!factor.empty() && imported_word(factor) != "none") {
-    Tree cache = map_at(place);
+    Tree cache = empty_map(place);
     cache.fields.emplace_back("load_factor", text_tree(factor, place));
     entry.fields.emplace_back("cache_params", std::move(cache));
   }
@@ -296,12 +283,12 @@ Tree model_of_statistics(const std::vector<TextRow>& printed, int ranks, const s
   for (StatisticsRow& each : rows)
     each.feature = count[each.table] > 1 && !each.module.empty() ? each.module + "." + each.table : each.table;
   const Place top{source, 1};
-  Tree tables = map_at(top), constraints = map_at(top), plan = map_at(top), whole = map_at(top);
+  Tree tables = empty_map(top), constraints = empty_map(top), plan = empty_map(top), whole = empty_map(top);
   for (const StatisticsRow& each : rows) {
-    field_at(tables, each.module, list_at(each.row->place(), {})).items.push_back(configuration_of(each));
+    field_at(tables, each.module, empty_list(each.row->place())).items.push_back(configuration_of(each));
     constraints.fields.emplace_back(each.module.empty() ? each.table : each.module + "." + each.table,
                                     lookups_of(each));
-    field_at(plan, each.module, map_at(each.row->place()))
+    field_at(plan, each.module, empty_map(each.row->place()))
         .fields.emplace_back(each.table, entry_of_row(each, world, per_host));
   }
   whole.fields.emplace_back("tables", std::move(tables));
@@ -347,17 +334,23 @@ std::optional<PrintedStatistics> printed_statistics(std::string_view text, const
   const bool titled = text.find("Planner Statistics") != text.npos;
   if (!titled && (text.find("Hash Size") == text.npos || text.find("Compute Kernel") == text.npos)) return std::nullopt;
   const std::vector<PrintedLine> lines = lines_of_one_process(printed_lines(text), {"#", "FQN", "Hash Size"});
-  PrintedStatistics made;
+  std::optional<PrintedStatistics> first;
+  int ranks = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const TextTable table(lines, i, source);
-    if (const int ranks = ranks_of_table(table); ranks > 0) made.ranks = ranks;
+    if (const int listed = ranks_of_table(table); listed > 0) ranks = listed;
     if (!table.has(statistics_columns())) continue;
     const std::vector<TextRow> rows = table.rows();
     if (rows.empty()) refuse_statistics(source, lines[i].number, "the table of parameters has no line for a table");
-    made.model = model_of_statistics(rows, made.ranks, source);
-    made.batch = batch_after(lines, i);
-    return made;
+    if (const int torn = table.torn_row(); torn > 0)
+      refuse_statistics(source, torn, "a line of the table of parameters is cut off");
+    PrintedStatistics made{model_of_statistics(rows, ranks, source), batch_after(lines, i), ranks};
+    if (first && !(first->model == made.model && first->batch == made.batch))
+      throw input_error({source, lines[i].number}, "the file has several statistics, and they differ",
+                        "Give those of one plan");
+    first = std::move(made);
   }
+  if (first) return first;
   if (titled && first_character(text) != '{' && first_character(text) != '[')
     refuse_statistics(source, 1, "statistics of TorchRec's planner without their table of parameters");
   return std::nullopt;

@@ -9,12 +9,18 @@
 namespace shardsim {
 namespace {
 
+bool is_name_letter(char c) {
+  return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 class PythonReader {
  public:
   PythonReader(std::string_view text, const std::string& source, std::size_t at)
       : text_(text), source_(source), at_(at), line_start_(text.rfind('\n', at) + 1) {
     line_ = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   }
+
+  std::size_t at() const { return at_; }
 
   Tree value() {
     constexpr int kDeepest = 64;
@@ -118,11 +124,14 @@ class PythonReader {
     return made;
   }
 
-  // <ShardingType.ROW_WISE: 'row_wise'>
+  // <ShardingType.ROW_WISE: 'row_wise'>; of <class 'dict'> or <Statistics object at 0x7f> the words.
   Tree enumeration() {
-    while (peek() != ':') next();
+    Tree made = begun(Tree::Kind::scalar);
     next();
-    Tree made = value();
+    for (; peek() != ':' && peek() != '>'; next()) made.scalar += peek();
+    if (took('>')) return made;
+    next();
+    made = value();
     require('>');
     return made;
   }
@@ -158,7 +167,7 @@ class PythonReader {
     while (!took(')')) {
       skip_blanks();
       const std::size_t begin = at_;
-      while (at_ < text_.size() && (text_[at_] == '_' || (text_[at_] >= 'a' && text_[at_] <= 'z'))) ++at_;
+      while (at_ < text_.size() && is_name_letter(text_[at_])) ++at_;
       if (at_ > begin && at_ < text_.size() && text_[at_] == '=') {
         const std::string key(text_.substr(begin, at_ - begin));
         next();
@@ -180,8 +189,11 @@ class PythonReader {
 
 }  // namespace
 
-Tree parse_python_value(std::string_view text, const std::string& source, std::size_t at) {
-  return PythonReader(text, source, at).value();
+Tree parse_python_value(std::string_view text, const std::string& source, std::size_t at, std::size_t* end) {
+  PythonReader reader(text, source, at);
+  Tree made = reader.value();
+  if (end != nullptr) *end = reader.at();
+  return made;
 }
 
 }  // namespace shardsim

@@ -13,8 +13,8 @@ namespace shardsim {
 namespace {
 
 // Keys of ParameterConstraints that have no part in a simulation, nor in a scenario's constraints.
-constexpr const char* kLeftOut[] = {"bounds_check_mode", "device_group",        "enforce_hbm",
-                                    "key_value_params",  "stochastic_rounding", "use_virtual_table"};
+constexpr const char* kLeftOut[] = {"bounds_check_mode", "device_group", "enforce_hbm", "stochastic_rounding",
+                                    "use_virtual_table"};
 
 // Lists what constraints say that is not taken, by sentence.
 class LeftOut {
@@ -88,6 +88,27 @@ void add_load_factor(const Tree& stated, const std::vector<std::string>& kernels
   }
 }
 
+// The sizes of the caches of key-value stores, in TorchRec's units. Errors: one is no whole number.
+void add_store_sizes(const Tree& stated, const std::vector<std::string>& kernels, const std::string& table,
+                     std::vector<std::string>& parts, LeftOut& left_out) {
+  const Tree* const params = stated.find("key_value_params");
+  if (!is_given(params)) return;
+  required_map(*params, fmt::format("the key_value_params of table {}", excerpt(table)));
+  for (const auto& [key, unit] : {std::pair{"max_l1_cache_size", "MiB"}, std::pair{"l2_cache_size", "GiB"}}) {
+    const Tree* const size = params->find(key);
+    const std::int64_t count = is_given(size) ? read_whole_number(*size) : 0;
+    if (count == 0) continue;
+    if (std::ranges::any_of(kernels, in_key_value_store)) {
+      parts.push_back(fmt::format("{}: {} {}", key, count, unit));
+    } else {
+      left_out.add(fmt::format("{} of the constraints is not taken, because compute_kernels names no kernel of a "
+                               "key-value store",
+                               key),
+                   table);
+    }
+  }
+}
+
 // The text of a map of a scenario's `constraints`; "" where nothing of it is a scenario's.
 std::string constraint_text(const Tree& stated, const std::string& table, LeftOut& left_out) {
   std::vector<std::string> parts;
@@ -98,6 +119,7 @@ std::string constraint_text(const Tree& stated, const std::string& table, LeftOu
   if (const Tree* const columns = stated.find("min_partition"); is_given(columns))
     parts.push_back(fmt::format("min_partition: {}", read_whole_number(*columns)));
   add_load_factor(stated, kernels, table, parts, left_out);
+  add_store_sizes(stated, kernels, table, parts, left_out);
   return parts.empty() ? "" : "{" + join(parts) + "}";
 }
 
@@ -164,11 +186,11 @@ void take_constraints(ImportedModel& model, const Tree& constraints) {
     add_left_out(tables.of(table), stated, table, left_out);
     if (model.plan) continue;  // where everything lies is said already
     const std::string text = constraint_text(stated, table, left_out);
-    caches.add(stated.find("cache_params"), table);
+    if (const Tree* const cache = stated.find("cache_params"); is_given(cache)) caches.add(cache, table, true);
     if (text.empty()) continue;
     for (const ImportedTable* const each : tables.of(table)) model.constraints[each->table.name] = text;
   }
-  caches.tell(model.told, model.pipeline);
+  caches.tell(model);
   left_out.tell(model.told);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "plan/plan.h"
 #include "plan/plan_entries.h"
 #include "sim/lower/lower.h"
 #include "study/import/imported_model.h"
@@ -35,9 +36,7 @@ const Tree& field_of(const Tree& map, const char* key, const std::string& table)
 
 Tree shard_entry(const Tree& shard, const std::string& table) {
   required_map(shard, "a shard of table " + excerpt(table));
-  Tree made;
-  made.kind = Tree::Kind::map;
-  made.place = shard.place;
+  Tree made = empty_map(shard.place);
   for (const char* const key : {"shard_offsets", "shard_sizes", "placement"}) {
     made.fields.emplace_back(key, field_of(shard, key, table));
   }
@@ -51,9 +50,7 @@ Tree ranks_of(const Tree& entry, const Tree* shards, const std::string& table) {
     throw input_error(entry.place, fmt::format("table {} has neither ranks nor shards", excerpt(table)),
                       "Write the plan with plan._serialize() or dataclasses.asdict(plan)");
   }
-  Tree ranks;
-  ranks.kind = Tree::Kind::list;
-  ranks.place = shards->place;
+  Tree ranks = empty_list(shards->place);
   for (const Tree& shard : required_list(*shards, "shards")) {
     const Tree& placement = field_of(required_map(shard, "a shard"), "placement", table);
     const std::string text = scalar_text(placement, "\"rank:R/cuda:L\"");
@@ -73,14 +70,16 @@ struct PlanRemarks {
   CacheParameters caches;
   std::map<std::string, std::vector<std::string>> not_simulated;
 
-  void tell(std::vector<std::string>& told, std::string& pipeline) const {
+  void tell(ImportedModel& model) const {
     constexpr std::size_t kShown = 3;
     if (!old_kernels.empty())
-      told.push_back(fmt::format("Kernels have their names of 2022: {} is {} here (tables {}).", old_names.front(),
-                                 kernel_of_today(old_names.front()), first_names(old_kernels, kShown)));
-    caches.tell(told, pipeline);
+      model.told.push_back(fmt::format("Kernels have their names of 2022: {} is {} here (tables {}).",
+                                       old_names.front(), kernel_of_today(old_names.front()),
+                                       first_names(old_kernels, kShown)));
+    caches.tell(model);
     for (const auto& [key, tables] : not_simulated)
-      told.push_back(fmt::format("{} of the plan is not simulated (tables {}).", key, first_names(tables, kShown)));
+      model.told.push_back(
+          fmt::format("{} of the plan is not simulated (tables {}).", key, first_names(tables, kShown)));
   }
 };
 
@@ -101,9 +100,9 @@ Tree kernel_entry(const Tree& stated, const std::string& table, bool replicated,
       known_names_hint(kernel.scalar, known));
 }
 
-// Keys of TorchRec's ParameterSharding that change how a table runs, and have no part in a simulation.
-constexpr const char* kNotSimulated[] = {"bounds_check_mode", "enforce_hbm", "key_value_params", "output_dtype",
-                                         "stochastic_rounding"};
+// Keys of TorchRec's ParameterSharding that are simulated. Others change how a table runs, or are of later versions.
+constexpr const char* kTaken[] = {"sharding_type", "compute_kernel", "ranks",
+                                  "sharding_spec", "shards",         "cache_params"};
 
 bool says_something(const Tree* value) {
   return is_given(value) && !(value->kind == Tree::Kind::scalar && imported_word(value->scalar) == "false");
@@ -115,9 +114,7 @@ bool add_store_sizes(Tree& made, const Tree* params) {
   const Tree* const kernel = made.find("compute_kernel");
   if (kernel == nullptr || !in_key_value_store(kernel->scalar)) return false;
   if (!is_given(params) || params->kind != Tree::Kind::map) return true;
-  Tree sizes;
-  sizes.kind = Tree::Kind::map;
-  sizes.place = params->place;
+  Tree sizes = empty_map(params->place);
   for (const char* const key : {"max_l1_cache_size", "l2_cache_size"})
     if (is_given(params->find(key))) sizes.fields.emplace_back(key, *params->find(key));
   if (!sizes.fields.empty()) made.fields.emplace_back("key_value_params", std::move(sizes));
@@ -126,9 +123,7 @@ bool add_store_sizes(Tree& made, const Tree* params) {
 
 Tree table_entry(const Tree& entry, const std::string& table, PlanRemarks& remarks) {
   required_map(entry, "the entry of table " + excerpt(table));
-  Tree made;
-  made.kind = Tree::Kind::map;
-  made.place = entry.place;
+  Tree made = empty_map(entry.place);
   made.fields.emplace_back("sharding_type", word_of(field_of(entry, "sharding_type", table), "a sharding type"));
   const bool replicated = made.fields.front().second.scalar == "data_parallel";
   if (is_given(entry.find("compute_kernel"))) {
@@ -142,11 +137,14 @@ Tree table_entry(const Tree& entry, const std::string& table, PlanRemarks& remar
     made.fields.emplace_back("shards", std::move(list));
   }
   if (is_given(entry.find("cache_params"))) made.fields.emplace_back("cache_params", *entry.find("cache_params"));
-  remarks.caches.add(entry.find("cache_params"), table);
+  const Tree* const kernel = made.find("compute_kernel");
+  remarks.caches.add(entry.find("cache_params"), table, kernel != nullptr && has_cache(kernel->scalar));
   const bool stored = add_store_sizes(made, entry.find("key_value_params"));
-  for (const char* const key : kNotSimulated) {
-    if (stored && key == std::string_view("key_value_params")) continue;
-    if (says_something(entry.find(key))) remarks.not_simulated[key].push_back(table);
+  for (const auto& [key, value] : entry.fields) {
+    if (std::ranges::find(kTaken, key) != std::end(kTaken) || (stored && key == "key_value_params")) continue;
+    const bool usual =
+        key == "output_dtype" && value.kind == Tree::Kind::scalar && enum_word(value, "a type") == "fp32";
+    if (says_something(&value) && !usual) remarks.not_simulated[key].push_back(table);
   }
   return made;
 }
@@ -159,6 +157,32 @@ void tell_modules_apart(Tree& plan) {
   for (auto& [module, tables] : plan.fields)
     for (auto& [table, entry] : tables.fields)
       if (modules_of[table] > 1) table = fmt::format("{}.{}", module, table);
+}
+
+// A map of entries: the plan of one module.
+bool is_of_module(const Tree& tree) {
+  return tree.kind == Tree::Kind::map && !tree.fields.empty() &&
+         tree.fields.front().second.find("sharding_type") != nullptr;
+}
+
+// The plan without the key around it, beside which other things may stand. Of one module alone, which has no path
+// there, it is that of the model. A module may be called "plan", too.
+Tree plan_by_module(const Tree& tree, std::vector<std::string>& told) {
+  const Tree* plan = &tree;
+  std::vector<std::string> beside;
+  for (const Tree* inner = plan->find("plan"); inner != nullptr; inner = plan->find("plan")) {
+    if (is_of_module(*inner) && plan->fields.size() > 1) break;
+    for (const auto& [key, value] : plan->fields)
+      if (&value != inner && is_given(&value)) beside.push_back(excerpt(key));
+    plan = &required_map(*inner, "'plan'");
+  }
+  if (!beside.empty()) told.push_back(fmt::format("Beside 'plan' the file has {}, which is not read.", join(beside)));
+  if (!is_of_module(*plan)) return *plan;
+  Tree made;
+  made.kind = Tree::Kind::map;
+  made.place = plan->place;
+  made.fields.emplace_back("", *plan);
+  return made;
 }
 
 // Our own plans say more than TorchRec's, and a scenario reads them as they are.
@@ -186,57 +210,62 @@ std::string kernel_of_today(const std::string& kernel) {
   return kernel.starts_with(kOld) ? kernel.substr(kOld.size()) : kernel;
 }
 
-void CacheParameters::add(const Tree* params, const std::string& table) {
-  if (!is_given(params) || params->kind != Tree::Kind::map) return;
-  if (says_something(params->find("prefetch_pipeline"))) prefetch.push_back(table);
-  const Tree* const algorithm = params->find("algorithm");
+void CacheParameters::add(const Tree* params, const std::string& table, bool has_cache) {
+  const bool stated = is_given(params) && params->kind == Tree::Kind::map;
+  const Tree* const algorithm = stated ? params->find("algorithm") : nullptr;
+  const std::string word = is_given(algorithm) ? imported_word(algorithm->scalar) : "";
+  const bool lfu = word.find("lfu") != std::string::npos || word == "1";  // <CacheAlgorithm.LFU: 1>, as repr writes it
+  if (has_cache || lfu) (lfu ? lfu_ : lru_).push_back(table);
+  if (!stated) return;
+  if (says_something(params->find("prefetch_pipeline"))) prefetch_.push_back(table);
   const Tree* const reserved = params->find("reserved_memory");
-  const bool lfu = is_given(algorithm) && imported_word(algorithm->scalar).find("lfu") != std::string::npos;
-  const bool reserves = is_given(reserved) && reserved->scalar.find_first_of("123456789") != std::string::npos;
-  bool more = false;
+  if (is_given(reserved) && reserved->scalar.find_first_of("123456789") != std::string::npos)
+    not_simulated_["reserved_memory"].push_back(table);
   for (const char* const key : {"precision", "stats", "multipass_prefetch_config"})
-    more = more || is_given(params->find(key));
-  if (lfu || reserves || more) other.push_back(table);
+    if (is_given(params->find(key))) not_simulated_[key].push_back(table);
 }
 
-void CacheParameters::tell(std::vector<std::string>& told, std::string& pipeline) const {
+void CacheParameters::tell(ImportedModel& model) const {
   constexpr std::size_t kShown = 3;
-  if (!prefetch.empty()) {
-    pipeline = "prefetch_sparse_dist";
-    told.push_back(fmt::format(
+  if (!prefetch_.empty()) {
+    model.pipeline = "prefetch_sparse_dist";
+    model.told.push_back(fmt::format(
         "cache_params.prefetch_pipeline is true (tables {}), so the pipeline is prefetch_sparse_dist: it fetches the "
         "rows of the next batch into the caches beside the backward pass.",
-        first_names(prefetch, kShown)));
+        first_names(prefetch_, kShown)));
   }
-  if (!other.empty())
-    told.push_back(fmt::format(
-        "Of cache_params only load_factor and prefetch_pipeline are taken. The algorithm LFU is cache_policy: lfu "
-        "of the workload, for all caches; reserved_memory, precision, stats and multipass_prefetch_config are not "
-        "simulated (tables {}).",
-        first_names(other, kShown)));
+  if (!lfu_.empty() && lru_.empty() && prefetch_.empty()) {
+    model.cache_policy = "lfu";
+    model.told.push_back(
+        fmt::format("cache_params.algorithm is LFU (tables {}), so cache_policy is lfu: caches hold the rows that are "
+                    "used most.",
+                    first_names(lfu_, kShown)));
+  } else if (!lfu_.empty()) {
+    model.told.push_back(fmt::format(
+        "cache_params.algorithm is LFU (tables {}), which is not taken: cache_policy of the workload is one for all "
+        "caches, and caches that are filled ahead are LRU.",
+        first_names(lfu_, kShown)));
+  }
+  for (const auto& [key, tables] : not_simulated_)
+    model.told.push_back(
+        fmt::format("cache_params.{} is not simulated (tables {}).", key, first_names(tables, kShown)));
 }
 
-Tree plan_from_torchrec(const Tree& tree, std::vector<std::string>& told, std::string& pipeline) {
+Tree plan_from_torchrec(const Tree& tree, ImportedModel& model) {
   required_map(tree, "a plan");
   refuse_own_plan(tree);
-  const Tree* modules = &tree;
-  while (modules->fields.size() == 1 && modules->fields.front().first == "plan") {
-    modules = &required_map(modules->fields.front().second, "'plan'");
-  }
+  const Tree by_module = plan_by_module(tree, model.told);
+  const Tree* const modules = &by_module;
   PlanRemarks remarks;
-  Tree plan;
-  plan.kind = Tree::Kind::map;
-  plan.place = modules->place;
+  Tree plan = empty_map(modules->place);
   for (const auto& [module, tables] : modules->fields) {
     Tree made = required_map(tables, "the plan of module " + excerpt(module));
     for (auto& [table, entry] : made.fields) entry = table_entry(entry, table, remarks);
     plan.fields.emplace_back(module, std::move(made));
   }
   tell_modules_apart(plan);
-  remarks.tell(told, pipeline);
-  Tree whole;
-  whole.kind = Tree::Kind::map;
-  whole.place = tree.place;
+  remarks.tell(model);
+  Tree whole = empty_map(tree.place);
   whole.fields.emplace_back("plan", std::move(plan));
   return whole;
 }

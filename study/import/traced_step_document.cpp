@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -27,14 +28,21 @@ struct Supposition {
   Seconds saved;
 };
 
-std::vector<Supposition> suppositions(const TracedModel& traced) {
-  const TracedStep& step = traced.step;
+// What each instant of the step counts as, over all of its phases.
+TracedStep::Part sum_of_parts(const TracedStep& step) {
   TracedStep::Part all;
   for (const auto& [phase, part] : step.parts) {
+    all.compute = all.compute + part.compute;
     all.exchange = all.exchange + part.exchange;
     all.copies = all.copies + part.copies;
     all.waiting = all.waiting + part.waiting;
   }
+  return all;
+}
+
+std::vector<Supposition> suppositions(const TracedModel& traced) {
+  const TracedStep& step = traced.step;
+  const TracedStep::Part all = sum_of_parts(step);
   const auto kernels = [&](TracedPhase phase) {
     const auto found = step.parts.find(phase);
     return found == step.parts.end() ? Seconds{0} : found->second.compute;
@@ -70,6 +78,34 @@ std::string shapes_text(const TracedModel& traced) {
   return text;
 }
 
+// The answer: what the step is made of, the most of it first, and what would make it shortest.
+std::string answer_text(const TracedModel& traced) {
+  const TracedStep& step = traced.step;
+  const TracedStep::Part all = sum_of_parts(step);
+  const int places = decimals_for(step.length.ms());
+  std::vector<std::pair<Seconds, const char*>> parts = {
+      {all.compute, "kernels run"},
+      {all.exchange, "exchanges run that no kernel hides"},
+      {all.copies, "memory is copied"},
+      {traced.waiting_known ? all.waiting : Seconds{0}, "the GPU waits for its host"}};
+  constexpr double kTelling = 0.01;  // of the step
+  std::erase_if(parts, [&](const auto& part) { return part.first.value < kTelling * step.length.value; });
+  std::ranges::sort(parts, [](const auto& a, const auto& b) { return a.first.value > b.first.value; });
+  std::string text = fmt::format("The step takes {} ms", fixed(step.length.ms(), places));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += fmt::format("{} for {} ms ({:.0f} %) {}",
+                        i == 0                  ? ":"
+                        : i + 1 == parts.size() ? ", and"
+                                                : ",",
+                        fixed(parts[i].first.ms(), places), 100 * parts[i].first.value / step.length.value,
+                        parts[i].second);
+  const std::vector<Supposition> all_suppositions = suppositions(traced);
+  const auto most =
+      std::ranges::max_element(all_suppositions, {}, [](const Supposition& each) { return each.saved.value; });
+  if (most->saved.value < kTelling * step.length.value) return text + ".";
+  return text + fmt::format(". If {}, it takes {} ms.", most->what, fixed((step.length - most->saved).ms(), places));
+}
+
 }  // namespace
 
 Document traced_step_document(const TracedModel& traced) {
@@ -78,15 +114,21 @@ Document traced_step_document(const TracedModel& traced) {
   const auto ms = [&](Seconds time) { return fixed(time.ms(), places); };
   const auto percent = [&](Seconds time) { return fixed(100 * time.value / step.length.value, 1); };
   Document document{fmt::format("{}: a step of {} ms", printable(traced.path), ms(step.length)), "", {}};
+  document.blocks.emplace_back(Paragraph{answer_text(traced), Paragraph::Role::summary});
   Sheet parts;
-  parts.columns = {{"part", false}, {"kernels ms"}, {"exchanges ms"}, {"copies ms"}, {"waiting for the host ms"},
-                   {"all ms"},      {"%"}};
+  parts.columns = {{"part", false},
+                   {"all ms"},
+                   {"%"},
+                   {"waiting ms"},
+                   {"kernels ms"},
+                   {"exchanges ms"},
+                   {"copies ms", true, false, true}};
   for (const PhaseName& of : kPhases) {
     const auto found = step.parts.find(of.phase);
     if (found == step.parts.end()) continue;
     const TracedStep::Part& part = found->second;
-    parts.rows.push_back({{part_name(of, traced), ms(part.compute), ms(part.exchange), ms(part.copies),
-                           ms(part.waiting), ms(part.all()), percent(part.all())}});
+    parts.rows.push_back({{part_name(of, traced), ms(part.all()), percent(part.all()), ms(part.waiting),
+                           ms(part.compute), ms(part.exchange), ms(part.copies)}});
   }
   document.add(table_section(
       "Where the step goes",

@@ -71,7 +71,7 @@ Notes sound_cluster_note(const Known& known) {
 // there is no such collective.
 Notes slower_links_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
-  if (!is_small(prepared) || prepared.item.load.batches == LoadOptions::Batches::drawn) return {};
+  if (!is_small(prepared) || prepared.item.load.drawn()) return {};
   const Program& program = prepared.program();
   const SlowerLinks slower(prepared.cluster);
   std::set<std::tuple<OpClass, std::string, std::int64_t>> seen;

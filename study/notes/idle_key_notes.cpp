@@ -15,10 +15,6 @@
 namespace shardsim {
 namespace {
 
-bool takes_kernel_table(const Case& item) {
-  return has_kernel_constants(item.compute_model);
-}
-
 std::string has_no_effect(const std::vector<std::string>& keys, const std::string& of) {
   return fmt::format("{} of '{}' {} no effect", join(keys), of, keys.size() == 1 ? "has" : "have");
 }
@@ -37,7 +33,7 @@ std::vector<std::string> kernel_keys(const Software& software) {
 
 std::string roofline_keys_note(const Case& item) {
   const std::vector<std::string> keys =
-      takes_kernel_table(item) ? roofline_keys(item.cluster.gpu) : std::vector<std::string>{};
+      has_kernel_constants(item.compute_model) ? roofline_keys(item.cluster.gpu) : std::vector<std::string>{};
   if (keys.empty()) return "";
   const char* const owner = item.software ? "software" : "compute_model";
   return fmt::format(
@@ -49,13 +45,13 @@ std::string roofline_keys_note(const Case& item) {
 std::string kernel_start_note(const Case& item) {
   const GpuSpec& gpu = item.cluster.gpu;
   const bool stated = gpu.kernel_overhead != usual_gpu(gpu).kernel_overhead;
-  if (!stated || !item.software || !takes_kernel_table(item)) return "";
+  if (!stated || !item.software || !has_kernel_constants(item.compute_model)) return "";
   return fmt::format("{}: the software states the start of a kernel. Set software.kernel_fixed.",
                      has_no_effect({"gpu.kernel_overhead"}, item.cluster.name));
 }
 
 std::string software_kernels_note(const Case& item) {
-  if (!item.software || takes_kernel_table(item)) return "";
+  if (!item.software || has_kernel_constants(item.compute_model)) return "";
   const std::vector<std::string> keys = kernel_keys(*item.software);
   if (keys.empty()) return "";
   return fmt::format(

@@ -42,12 +42,6 @@ std::string judged_by(const LearnedEvidence& evidence) {
       evidence.backward.p90_pct);
 }
 
-// The samples of a lookup by all ranks, where no Program says those of each.
-std::int64_t samples_of_all(const Case& item) {
-  const auto nodes = item.job ? static_cast<std::int64_t>(item.job->nodes.size()) : item.cluster.nodes;
-  return item.workload.batch_per_gpu * nodes * item.cluster.gpu.count;
-}
-
 // Finds the features of one fused lookup that lie beyond the labels.
 class LookupReach {
  public:
@@ -120,7 +114,7 @@ std::set<std::string> learned_reach_of(const Known& known, const LearnedCosts& c
   std::set<std::string> found;
   if (known.prepared == nullptr) {
     for (const std::string& text :
-         beyond_labels(costs, known.item.workload, samples_of_all(known.item), known.item.cluster.gpu))
+         beyond_labels(costs, known.item.workload, batch_of_all(known.item), known.item.cluster.gpu))
       found.insert(text);
     return found;
   }

@@ -17,10 +17,6 @@ namespace {
 constexpr int kMostReorderedRanks = 256;
 constexpr double kTellingModules = 0.03;  // of the iteration
 
-bool has_both_modules(const Workload& workload) {
-  return std::ranges::any_of(workload.tables, [&](const Table& table) { return table.kind != workload.first_kind(); });
-}
-
 // How many sizes of vectors the sequences of each type have that exchange something.
 std::map<Strategy, std::set<std::int64_t>> exchanged_dims(const PreparedCase& prepared) {
   std::map<Strategy, std::set<std::int64_t>> dims;
@@ -50,7 +46,7 @@ Notes other_order_note(const Known& known) {
   const CaseResult& result = *known.result;
   const Workload& workload = prepared.item.workload;
   const bool small = prepared.cluster.world_size() <= kMostReorderedRanks && prepared.cluster.world_size() > 1;
-  if (!small || !has_both_modules(workload) || prepared.item.job || result.drawn || runs_once(prepared.item.network))
+  if (!small || !workload.has_both_kinds() || prepared.item.job || result.drawn || runs_once(prepared.item.network))
     return {};
   Case item = prepared.item;
   item.workload.first_module = other_kind(workload.first_kind());

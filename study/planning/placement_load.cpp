@@ -16,10 +16,6 @@ namespace {
 
 using Phase = LoadStep::Phase;
 
-bool is_dense(OpRole role) {
-  return role >= OpRole::bottom_forward && role <= OpRole::dense_update;
-}
-
 Phase phase_of(OpRole role) {
   if (role <= OpRole::write_rows) return Phase::inputs;
   if (role <= OpRole::restore_duplicates) return Phase::forward;
@@ -27,30 +23,16 @@ Phase phase_of(OpRole role) {
   return of_rows ? Phase::update : Phase::backward;
 }
 
-// The table of the placement alone, without a dense part and a pipeline, which move work in time and add none. Where
-// the rest is measured there are no passes over vectors: it holds them.
+// The table of the placement by the workload's rules, without a dense part and a pipeline, which move work in time and
+// add none. Where the rest is measured there are no passes over vectors: it holds them.
 Workload workload_around(const Placement& placement, const Workload& workload) {
   Workload around;
+  static_cast<EmbeddingRules&>(around) = workload;
   around.name = workload.name;
-  around.batch_per_gpu = workload.batch_per_gpu;
   around.tables = {workload.tables[placement.table]};
-  around.accumulate = workload.accumulate;
-  around.optimizer = workload.optimizer;
-  around.update_all_rows = workload.update_all_rows;
-  around.cache_policy = workload.cache_policy;
-  around.embedding_kernels = workload.embedding_kernels;
   around.input_exchange = workload.input_exchange == "none" ? "none" : workload.full_input_exchange() ? "full" : "ids";
-  around.output_exchange = workload.output_exchange;
-  around.id_bytes = workload.id_bytes;
-  around.wire_forward = workload.wire_forward;
-  around.wire_backward = workload.wire_backward;
-  around.wire_codec = workload.wire_codec;
-  around.modules_apart = workload.modules_apart;
-  if (workload.modules_apart) {
-    around.pooled_module = workload.pooled_module;
-    around.sequence_module = workload.sequence_module;
+  if (workload.modules_apart)
     around.tables.front().module = module_paths(workload)[static_cast<std::size_t>(placement.table)];
-  }
   around.dense.all_reduce = workload.dense.all_reduce;  // one call for all is no step of a placement
   if (workload.dense.measured)
     around.dense.measured.emplace().simulates_embeddings = workload.dense.measured->simulates_embeddings;
@@ -179,7 +161,7 @@ PlacementLoad placement_load(const Placement& placement, const Workload& workloa
   const RowFacts facts(program);
   PlacementLoad load;
   for (const Op& op : program.ops) {
-    if (is_dense(op.role) || op.role == OpRole::wait_for_splits) continue;
+    if (is_dense_part(op.role) || op.role == OpRole::wait_for_splits) continue;
     LoadStep& step = load.steps.emplace_back();
     step.key = load_key(op, program, plan, around);
     step.phase = phase_of(op.role);

@@ -344,7 +344,7 @@ double uncontended_ms(const PreparedCase& prepared) {
 }
 
 double simulated_ms(const PreparedCase& prepared) {
-  return simulate_case(prepared, *prepared.network()).timeline.iteration_ms;
+  return done_in_case(prepared.item, [&] { return prepared.time(prepared.program(), *prepared.network()).ms(); });
 }
 
 SimulationResult simulate_case(const PreparedCase& prepared, Network& network) {

@@ -45,7 +45,8 @@ std::string doubt_sentence(const std::vector<const Interval*>& intervals, std::s
 
 std::string outside_sentence(const std::vector<std::string>& outside) {
   if (outside.empty()) return "";
-  const bool own = std::ranges::any_of(outside, [](const std::string& each) { return each.starts_with("no other "); });
+  const bool own = std::ranges::any_of(
+      outside, [](const std::string& each) { return each.starts_with("no other ") || each.starts_with("all other "); });
   return fmt::format("Outside of everything measured{}: {}.", own ? " elsewhere" : "", join(outside));
 }
 

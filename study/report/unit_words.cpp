@@ -55,6 +55,9 @@ std::string link_in_words(const std::vector<std::string>& parts) {
 }  // namespace
 
 std::string unit_in_words(const std::string& name) {
+  constexpr std::string_view kLaunch = " launch";  // kLaunchStream of a rank
+  if (name.starts_with("rank ") && name.ends_with(kLaunch))
+    return "host of " + name.substr(0, name.size() - kLaunch.size());
   const std::string words = link_in_words(split(name, '/'));
   return words.empty() ? name : words;
 }

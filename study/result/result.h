@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,6 @@
 #include "study/result/choices.h"
 #include "study/result/cross_check.h"
 #include "study/result/drawn_figures.h"
-#include "study/result/machines.h"
 #include "study/result/plan_matrix.h"
 #include "study/result/rank_loads.h"
 #include "study/scenario/scenario.h"
@@ -146,6 +146,10 @@ struct CaseResult {
   std::optional<Interval> interval;                                // of iteration_ms; none for jobs side by side
   Timeline timeline;                                               // planned payload
   std::optional<AtPayload> at_observed_payload;
+
+  double samples() const {
+    return static_cast<double>(world_size) * static_cast<double>(batch_per_gpu);
+  }  // of an iteration
 };
 
 // The name of the operation whose start makes a peak; "" when nothing comes on top of what stays.
@@ -166,6 +170,10 @@ struct StudyResult {
   // CPU seconds that each of their planners took, by its case. A clock measured them: no other figure of a result may
   // differ from run to run.
   std::map<std::string, double> planning_cpu_s;
+
+  const CaseResult& case_named(std::string_view name) const {
+    return *std::ranges::find(cases, name, &CaseResult::name);
+  }
 };
 
 }  // namespace shardsim

@@ -148,10 +148,6 @@ void add_torchrec(CaseResult& result, const PreparedCase& prepared) {
   result.torchrec = checked;
 }
 
-bool draws_batches(const Case& item) {
-  return item.load.batches == LoadOptions::Batches::drawn;
-}
-
 // True where the times of operations without contention, and the iteration's length, tell all that is published of this
 // payload.
 bool asks_alone_times(const std::vector<Published>& published) {
@@ -177,7 +173,7 @@ AtPayload times_at_payload(const PreparedCase& prepared, const Program& program,
 // `known`: takes the reductions, which are mostly those at the planned payload, too.
 AtPayload observed_run(const PreparedCase& prepared, KnownReductions& known) {
   const Case& item = prepared.item;
-  if (draws_batches(item)) {
+  if (item.load.drawn()) {
     const DrawnSimulation drawn = simulate_drawn(prepared, true);
     return {drawn.figures.iteration_ms.mean, named_times_alone(drawn.nearest.timeline)};
   }
@@ -250,11 +246,6 @@ std::optional<double> predicted(const std::string& quantity, const CaseResult& r
   return time_ms(times, quantity, &NamedTime::alone_ms);
 }
 
-// Samples of one iteration on all ranks.
-double samples(const CaseResult& result) {
-  return static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu);
-}
-
 // Returns the fitted share of the iteration that is predicted, in percent.
 double fitted_share_pct(const Published& published, const CaseResult& result, const KernelParts& parts) {
   double ms = 0;
@@ -321,7 +312,7 @@ std::vector<Comparison> compared_with_published(const CaseResult& result, const 
 }
 
 void compare_with_base(CaseResult& result, const CaseResult& base) {
-  const double batches = samples(result) / samples(base);
+  const double batches = result.samples() / base.samples();
   const auto gain_pct = [&](double own_ms, double other_ms) { return 100 * (batches * (other_ms / own_ms) - 1); };
   const auto &observed = result.iteration_ms_at_observed_payload,
              &base_observed = base.iteration_ms_at_observed_payload;
@@ -366,7 +357,7 @@ namespace {
 
 CaseResult at_planned_payload(const PreparedCase& prepared, KnownReductions& known, bool pareto) {
   const Case& item = prepared.item;
-  if (draws_batches(item)) {
+  if (item.load.drawn()) {
     DrawnSimulation drawn = simulate_drawn(prepared, false);
     CaseResult result = described_case(prepared, std::move(drawn.nearest), drawn.estimate_ms, pareto);
     set_iteration(result, drawn.figures.iteration_ms.mean);

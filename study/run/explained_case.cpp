@@ -135,7 +135,7 @@ ExplainedCase explained_case(const Scenario& scenario, const Case& item, bool wi
     if (std::ranges::any_of(fabric.jobs, is_item)) return explained_in(scenario, fabric, item, with_help, watch);
   }
   const PreparedCase prepared = ready_case(scenario, item, watch);
-  const bool drawn = item.load.batches == LoadOptions::Batches::drawn;
+  const bool drawn = item.load.drawn();
   return done_in_case(
       item, [&] { return drawn ? explained_drawn(prepared, with_help) : explained_plain(prepared, with_help); });
 }

@@ -36,10 +36,6 @@ Keys with(Keys keys, const Keys& more) {
   return keys;
 }
 
-bool contains(const Keys& keys, std::string_view key) {
-  return std::ranges::find(keys, key) != keys.end();
-}
-
 void check_keys(const Tree& tree, const std::string& path, const Keys& known) {
   MapReader reader(tree, path);
   for (const std::string& key : known) reader.has(key);
@@ -138,18 +134,14 @@ bool CaseBuilder::joins_another(const CaseTree& tree) {
 }
 
 void CaseBuilder::prepare_top() {
-  top_.kind = Tree::Kind::map;
-  top_.place = scenario_.place;
+  top_ = empty_map(scenario_.place);
   top_.asked = scenario_.asked;
   for (const auto& [key, name] : {std::pair{"memory_model", "paper"}, {"network", "fair_queues"}}) {
     assign_key(top_, key, named_map(name, scenario_.place));
   }
-  Tree load;
-  load.kind = Tree::Kind::map;
-  load.place = scenario_.place;
-  assign_key(top_, "load", std::move(load));
+  assign_key(top_, "load", empty_map(scenario_.place));
   for (const auto& [key, value] : scenario_.fields) {
-    if (contains(shared_keys(), key)) assign_key(top_, key, located(key, value, folder_, loaded_));
+    if (is_one_of(shared_keys(), key)) assign_key(top_, key, located(key, value, folder_, loaded_));
   }
   if (const Tree* const planner = top_.find("planner")) refuse_unknown_planner(*planner);
 }
@@ -259,9 +251,7 @@ void CaseBuilder::apply_memory_model(Tree& keys) const {
 void CaseBuilder::apply_torchrec_only(Tree& keys) const {
   if (!overrides_.torchrec_only) return;
   const Place place{"argument --torchrec-only", 0, 0};
-  Tree none;
-  none.kind = Tree::Kind::map;
-  none.place = place;
+  const Tree none = empty_map(place);
   if (keys.find("constraints") == nullptr) assign_key(keys, "constraints", none);
   Tree& constraints = *keys.find("constraints");
   if (constraints.kind != Tree::Kind::map) return;  // whoever reads it refuses it
@@ -290,7 +280,7 @@ void CaseBuilder::keep_replaced(const std::vector<Tree>& items) {
     const auto is_set = [&](const Setting& setting) { return split_head(setting.path).first == key; };
     const auto has_own = [&](const Tree& item) { return item.find(key) != nullptr; };
     const Tree* const at_top = top_.find(key);
-    if (at_top == nullptr || !contains(shared_keys(), key) || std::ranges::any_of(settings_, is_set)) continue;
+    if (at_top == nullptr || !is_one_of(shared_keys(), key) || std::ranges::any_of(settings_, is_set)) continue;
     if (std::ranges::all_of(items, has_own)) trees_.replaced.fields.emplace_back(key, *at_top);
   }
 }

@@ -109,8 +109,7 @@ CaseTree with_planner(const CaseTree& first, Tree options) {
   again.place = first.place;
   again.changed = first.changed;
   again.again = true;
-  again.keys.kind = Tree::Kind::map;
-  again.keys.place = first.keys.place;
+  again.keys = empty_map(first.keys.place);
   again.keys.fields.emplace_back("planner", std::move(options));
   return again;
 }

@@ -139,7 +139,7 @@ void read_options(MapReader& reader, bool job, std::uint64_t seed, Case& item) {
   item.steady = read_steady(reader);
   item.payload_both = read_payload(reader, item.workload);
   item.load = read_load(reader, seed);
-  if (item.load.batches == LoadOptions::Batches::drawn) check_drawn(reader, job, item);
+  if (item.load.drawn()) check_drawn(reader, job, item);
   item.relative_to = reader.text("relative_to", "");
   if (const Tree* const constraints = reader.value("constraints")) {
     item.constraints = read_constraints(*constraints);

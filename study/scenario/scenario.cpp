@@ -48,7 +48,7 @@ void require_comparable(const std::vector<Case>& cases, const CrossCheckOptions&
 
 // An estimate knows expected batches alone, and effects are taken away from such.
 void refuse_drawn(const std::vector<Case>& cases, const CrossCheckOptions& options) {
-  const auto drawn = [](const Case& item) { return item.load.batches == LoadOptions::Batches::drawn; };
+  const auto drawn = [](const Case& item) { return item.load.drawn(); };
   const auto first = std::ranges::find_if(cases, drawn);
   if (first == cases.end()) return;
   throw input_error(options.place,
@@ -294,6 +294,11 @@ void add_cases_of(const Tree& tree, const std::string& path, const Overrides& ov
 }
 
 }  // namespace
+
+std::int64_t batch_of_all(const Case& item) {
+  const auto nodes = item.job ? static_cast<std::int64_t>(item.job->nodes.size()) : item.cluster.nodes;
+  return item.workload.batch_per_gpu * nodes * item.cluster.gpu.count;
+}
 
 Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides) {
   return scenario_from_tree(parse_yaml(text, path), text, path, overrides);

@@ -88,6 +88,9 @@ struct Case {
   std::optional<ComparedPlanner> compared;
 };
 
+// Samples of one iteration on all ranks of the case.
+std::int64_t batch_of_all(const Case& item);
+
 // Jobs that run side by side on one cluster: each of them is a case.
 struct Fabric {
   std::string name;               // of the case that lists the jobs

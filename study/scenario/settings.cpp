@@ -19,13 +19,8 @@ std::vector<Setting> settings_of(const Overrides& overrides) {
   if (overrides.seed) {
     settings.push_back({"seed", text_tree(std::to_string(*overrides.seed), {"argument --seed", 0, 0})});
   }
-  if (!overrides.planners.empty()) {
-    Tree list;
-    list.kind = Tree::Kind::list;
-    list.place = {"argument --planners", 0, 0};
-    for (const std::string& name : overrides.planners) list.items.push_back(text_tree(name, list.place));
-    settings.push_back({"planners", std::move(list)});
-  }
+  if (!overrides.planners.empty())
+    settings.push_back({"planners", text_list(overrides.planners, {"argument --planners", 0, 0})});
   return settings;
 }
 

@@ -123,9 +123,7 @@ Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(cons
   const std::vector<Tree>& picks = reader.list("tables", Bounds::from(1).to(TablesFrom::kMostTables));
   const std::vector<Tree>& dims = dims_of(reader, picks.size());
   reader.finish();
-  Tree tables;
-  tables.kind = Tree::Kind::list;
-  tables.place = tables_from.place;
+  Tree tables = empty_list(tables_from.place);
   std::map<std::int64_t, int> taken;
   std::size_t values = 0;
   for (std::size_t i = 0; i < picks.size(); ++i) {

@@ -14,6 +14,10 @@
 
 namespace shardsim {
 
+void Checked::add_finding(const std::string& finding) {
+  if (std::ranges::find(findings, finding) == findings.end()) findings.push_back(finding);
+}
+
 void Checked::add_notes(const std::string& name, const std::vector<std::string>& more) {
   for (const std::string& note : more) {
     const auto known = std::ranges::find(notes, note, [](const auto& each) { return each.first; });
@@ -39,9 +43,7 @@ void check_case(const Case& item, const Scenario& scenario, const PlanWatch& wat
     checked.add_notes(item.name, notes_for(Asker::check, {item, &prepared}));
   } catch (const Error& error) {
     if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
-    if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {
-      checked.findings.emplace_back(error.what());
-    }
+    checked.add_finding(error.what());
   }
 }
 
@@ -57,7 +59,7 @@ void check_planners(const std::vector<const Case*>& planners, const Scenario& sc
     if (best.findings.empty()) best = here;
   }
   checked.failure = best.failure;
-  checked.findings.insert(checked.findings.end(), best.findings.begin(), best.findings.end());
+  for (const std::string& finding : best.findings) checked.add_finding(finding);
 }
 
 // The planners of each comparison by its case.
@@ -75,7 +77,7 @@ void check_sweep(const std::string& text, const std::string& path, const Overrid
   checked.summary += fmt::format(", a sweep of {}", counted(sweep.points.size(), "point"));
   for (const Error& error : wrong_values(sweep)) {
     checked.failure = Failure::input;
-    checked.findings.emplace_back(error.what());
+    checked.add_finding(error.what());
   }
 }
 

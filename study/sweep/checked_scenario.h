@@ -19,6 +19,7 @@ struct Checked {
   std::vector<std::pair<std::string, std::vector<std::string>>> notes{};
   Failure failure = Failure::input;
 
+  void add_finding(const std::string& finding);  // once, however many cases meet it
   void add_notes(const std::string& name, const std::vector<std::string>& more);
 };
 

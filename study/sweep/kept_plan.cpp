@@ -210,7 +210,7 @@ class KeptPlan::Store {
   }
 
   Simulated simulated(const Case& item, kept::ReadyCluster& ready) {
-    if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, ready.cluster);
+    if (item.load.drawn()) return drawn(item, ready.cluster);
     const ResolvedCase resolved(item, ready.cluster);
     kept::Lowered& of_case = typical(item, *ready.cluster);
     const RowDraws& draws = *of_case.draws;

@@ -21,10 +21,6 @@ constexpr std::size_t kMostKnown = 256;  // clusters, and workloads; drawn ones 
 constexpr const char* kPlanning[] = {"planner", "plan", "constraints", "memory_model"};
 constexpr const char* kNamedModels[] = {"planner", "compute_model", "memory_model", "network"};
 
-bool is_one_of(std::span<const char* const> words, const std::string& word) {
-  return std::ranges::find(words, word) != words.end();
-}
-
 void refuse_unchangeable(const Axis& axis) {
   const std::string head = split_head(axis.path).first;
   static constexpr const char* kNever[] = {"jobs", "planners", "published", "relative_to", "repeat"};

@@ -29,8 +29,7 @@ void add_files(const Tree& tree, const std::string& key, std::set<std::string>& 
 
 // In pieces: a file of access counts may be larger than what one wants to hold.
 std::string file_checksum(const std::string& path) {
-  note_read(path);
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = open_to_read(path);
   std::vector<char> piece(std::size_t{1} << 20);
   boost::crc_32_type crc;
   std::uint64_t bytes = 0;

@@ -14,26 +14,9 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<LeverWords, 12> kLeverWords = {{{"nics", "NIC rate", true},
-                                                     {"nvlink", "NVLink rate", true},
-                                                     {"pcie", "PCIe rate between GPUs", true},
-                                                     {"host_link", "host link (PCIe) rate", true},
-                                                     {"ssd", "SSD rate", true},
-                                                     {"hbm", "HBM bandwidth", true},
-                                                     {"flops", "FLOP rate", true},
-                                                     {"host", "host time", false},
-                                                     {"collective_starts", "collective starts", false},
-                                                     {"kernel_starts", "kernel starts", false},
-                                                     {"batch", "batch", false},
-                                                     {"lookups", "lookups", false}}};
-
 std::string text_in(const Tree& map, const char* key) {
   const Tree* const value = map.find(key);
   return value == nullptr ? "" : value->scalar;
-}
-
-bool times_kernels(const Case& item) {
-  return has_kernel_constants(item.compute_model);
 }
 
 // Returns the compute model's constants of this GPU; those of its table where it has one.
@@ -47,7 +30,8 @@ GpuConstants constants_of(const Case& item) {
 // Changes values of a case, and notes how `--set` would.
 class Scaling {
  public:
-  Scaling(ChangedCase& changed, double factor) : changed_(changed), item_(changed.item), factor_(factor) {}
+  Scaling(ChangedCase& changed, const Change& change)
+      : changed_(changed), item_(changed.item), factor_(change.factor), table_(change.table) {}
 
   void nics() {
     ClusterSpec& cluster = item_.cluster;
@@ -61,6 +45,20 @@ class Scaling {
     cluster.nvlink.per_link = factor_ * cluster.nvlink.per_link;
     rate("cluster.nvlink.per_link_effective", cluster.nvlink.per_link_effective);
     if (cluster.graph_one_node) channels("one_node", *cluster.graph_one_node, false);
+  }
+
+  void pcie() {
+    changed_.edit = [factor = factor_](const Program&, const Cluster& cluster, std::vector<OpWork>& works) {
+      for (OpWork& work : works) {
+        for (OpWork::Call& call : work.calls) {
+          for (LinkLoad& load : call.loads.loads) {
+            if (!is_pcie(cluster.links()[static_cast<std::size_t>(load.link)].kind)) continue;
+            load.bytes /= factor;
+            load.occupancy /= factor;
+          }
+        }
+      }
+    };
   }
 
   void host_link() {
@@ -80,7 +78,8 @@ class Scaling {
   }
 
   void hbm() {
-    if (times_kernels(item_)) item_.cluster.gpu.copy_bandwidth = constants_of(item_).copy_bandwidth;
+    if (has_kernel_constants(item_.compute_model))
+      item_.cluster.gpu.copy_bandwidth = constants_of(item_).copy_bandwidth;
     rate("cluster.gpu.copy_bandwidth", item_.cluster.gpu.copy_bandwidth);
   }
 
@@ -96,6 +95,13 @@ class Scaling {
     changed_.settings.push_back(fmt::format("cluster.host.time_factor={}", item_.cluster.host.time_factor));
   }
 
+  void collective_starts() {
+    changed_.edit = [factor = factor_](const Program&, const Cluster&, std::vector<OpWork>& works) {
+      for (OpWork& work : works)
+        for (OpWork::Call& call : work.calls) call.loads.start = factor * call.loads.start;
+    };
+  }
+
   // Software says the start of kernels to the compute model.
   void kernel_starts() {
     for (auto& [key, value] : item_.compute_model.fields) {
@@ -107,7 +113,7 @@ class Scaling {
       return;
     }
     Seconds& start = item_.cluster.gpu.kernel_overhead;
-    start = factor_ * (times_kernels(item_) ? constants_of(item_).kernel_fixed : start);
+    start = factor_ * (has_kernel_constants(item_.compute_model) ? constants_of(item_).kernel_fixed : start);
     changed_.settings.push_back(fmt::format("cluster.gpu.kernel_overhead={} s", start.value));
   }
 
@@ -119,8 +125,8 @@ class Scaling {
     changed_.settings.push_back(fmt::format("workload.batch_per_gpu={}", batch));
   }
 
-  void lookups(int index) {
-    Table& table = item_.workload.tables[static_cast<std::size_t>(index)];
+  void lookups() {
+    Table& table = item_.workload.tables[static_cast<std::size_t>(table_)];
     const std::string path = "workload.tables." + table.name;
     const double length = factor_ * table.distribution().total();
     table.average_length = length;
@@ -152,82 +158,45 @@ class Scaling {
   ChangedCase& changed_;
   Case& item_;
   const double factor_;
+  const int table_;
 };
 
-WorksEdit scaled_starts(double factor) {
-  return [factor](const Program&, const Cluster&, std::vector<OpWork>& works) {
-    for (OpWork& work : works)
-      for (OpWork::Call& call : work.calls) call.loads.start = factor * call.loads.start;
-  };
-}
+struct LeverRow {
+  LeverWords words;
+  void (Scaling::*scale)();
+  bool lowered_anew = false;
+};
 
-WorksEdit scaled_pcie(double factor) {
-  return [factor](const Program&, const Cluster& cluster, std::vector<OpWork>& works) {
-    for (OpWork& work : works) {
-      for (OpWork::Call& call : work.calls) {
-        for (LinkLoad& load : call.loads.loads) {
-          if (!is_pcie(cluster.links()[static_cast<std::size_t>(load.link)].kind)) continue;
-          load.bytes /= factor;
-          load.occupancy /= factor;
-        }
-      }
-    }
-  };
+constexpr std::array<LeverRow, 12> kLeverRows = {
+    {{{"nics", "NIC rate", true}, &Scaling::nics},
+     {{"nvlink", "NVLink rate", true}, &Scaling::nvlink},
+     {{"pcie", "PCIe rate between GPUs", true}, &Scaling::pcie},
+     {{"host_link", "host link (PCIe) rate", true}, &Scaling::host_link},
+     {{"ssd", "SSD rate", true}, &Scaling::ssd},
+     {{"hbm", "HBM bandwidth", true}, &Scaling::hbm},
+     {{"flops", "FLOP rate", true}, &Scaling::flops},
+     {{"host", "host time", false}, &Scaling::host, true},
+     {{"collective_starts", "collective starts", false}, &Scaling::collective_starts},
+     {{"kernel_starts", "kernel starts", false}, &Scaling::kernel_starts},
+     {{"batch", "batch", false}, &Scaling::batch, true},
+     {{"lookups", "lookups", false}, &Scaling::lookups, true}}};
+
+const LeverRow& row_of(Lever lever) {
+  return kLeverRows[static_cast<std::size_t>(lever)];
 }
 
 }  // namespace
 
-bool is_pcie(LinkKind kind) {
-  return kind == LinkKind::pcie_out || kind == LinkKind::pcie_in || kind == LinkKind::pcie_trunk;
-}
-
 const LeverWords& words(Lever lever) {
-  return kLeverWords[static_cast<std::size_t>(lever)];
+  return row_of(lever).words;
 }
 
 ChangedCase changed_case(const Case& item, const Change& change) {
   ChangedCase changed{item};
   changed.factor = change.factor;
-  Scaling scaling(changed, change.factor);
-  switch (change.lever) {
-    case Lever::nics:
-      scaling.nics();
-      break;
-    case Lever::nvlink:
-      scaling.nvlink();
-      break;
-    case Lever::pcie:
-      changed.edit = scaled_pcie(change.factor);
-      break;
-    case Lever::host_link:
-      scaling.host_link();
-      break;
-    case Lever::ssd:
-      scaling.ssd();
-      break;
-    case Lever::hbm:
-      scaling.hbm();
-      break;
-    case Lever::flops:
-      scaling.flops();
-      break;
-    case Lever::host:
-      scaling.host();
-      break;
-    case Lever::collective_starts:
-      changed.edit = scaled_starts(change.factor);
-      break;
-    case Lever::kernel_starts:
-      scaling.kernel_starts();
-      break;
-    case Lever::batch:
-      scaling.batch();
-      break;
-    case Lever::lookups:
-      scaling.lookups(change.table);
-      break;
-  }
-  changed.lowered_anew = change.lever == Lever::host || change.lever == Lever::batch || change.lever == Lever::lookups;
+  Scaling scaling(changed, change);
+  (scaling.*row_of(change.lever).scale)();
+  changed.lowered_anew = row_of(change.lever).lowered_anew;
   return changed;
 }
 

@@ -60,8 +60,6 @@ struct ChangedCase {
 // one table.
 ChangedCase changed_case(const Case& item, const Change& change);
 
-bool is_pcie(LinkKind kind);
-
 // True when the case has anything that the lever could move; a table has lookups always.
 bool has_lever(const Case& item, Lever lever);
 

@@ -11,15 +11,6 @@
 namespace shardsim {
 namespace {
 
-bool is_nic(LinkKind kind) {
-  return kind == LinkKind::nic_out || kind == LinkKind::nic_in || kind == LinkKind::leaf_up ||
-         kind == LinkKind::leaf_down;
-}
-
-bool is_nvlink(LinkKind kind) {
-  return kind == LinkKind::nvlink_out || kind == LinkKind::nvlink_in || kind == LinkKind::nvlink_mesh;
-}
-
 WorksEdit without_links(bool (*of_kind)(LinkKind)) {
   return [of_kind](const Program&, const Cluster& cluster, std::vector<OpWork>& works) {
     const auto free = [&](const LinkLoad& load) {
@@ -138,10 +129,6 @@ ChangedCase with_other_order(const Case& item) {
   return changed;
 }
 
-bool has_two_modules(const Workload& workload) {
-  return std::ranges::any_of(workload.tables, [&](const Table& table) { return table.kind != workload.first_kind(); });
-}
-
 // The software of a case with its launches in a CUDA graph, as the preset has it; null where there is none, or the case
 // states values of its own.
 const Software* with_graph(const Case& item) {
@@ -223,7 +210,7 @@ std::vector<WhatIf> what_ifs(const Case& item, const Why& why) {
     const std::string text = fmt::format("with PCIe {}.0", faster->item.cluster.pcie.generation);
     all.push_back({"faster_pcie", text, std::move(*faster), kTellingOption, true});
   }
-  if (!has_two_modules(item.workload)) return all;
+  if (!item.workload.has_both_kinds()) return all;
   const bool pooled_first = item.workload.first_kind() == TableKind::pooled;
   all.push_back({kOtherModuleFirst,
                  pooled_first ? "if the sequence module came first" : "if the pooled module came first",

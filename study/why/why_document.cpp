@@ -120,19 +120,19 @@ std::string hundredths(double value) {
   return fixed(std::abs(value) < 0.005 ? 0 : value, 2);
 }
 
-std::optional<double> shorter(const std::optional<double>& longer) {
-  return longer ? std::optional(-*longer) : std::nullopt;
+// "-3.60 %": how much longer an iteration is.
+std::string signed_hundredths(double value) {
+  return std::abs(value) < 0.005 ? "0.00 %" : fmt::format("{:+.2f} %", value);
 }
 
 Sheet elasticities_sheet(const Help& help) {
   Sheet sheet;
-  sheet.columns = {{"what", false, true},    {"10 % better: % shorter"},
-                   {"10 % worse: % longer"}, {"% per %"},
-                   {"path alone"},           {"", false}};
+  sheet.columns = {{"what", false, true}, {"10 % better"}, {"10 % worse"}, {"% per %"}, {"path alone"}, {"", false}};
   for (const Elasticity& each : help.elasticities) {
     const auto cell = [](const std::optional<double>& value) { return value ? hundredths(*value) : ""; };
+    const auto longer_by = [](const std::optional<double>& value) { return value ? signed_hundredths(*value) : ""; };
     const bool nothing = is_nothing(each.percent, 0.005, kNothingPerCent);
-    sheet.rows.push_back({{each.name, cell(shorter(each.better_pct)), cell(each.worse_pct),
+    sheet.rows.push_back({{each.name, longer_by(each.better_pct), longer_by(each.worse_pct),
                            nothing ? kNothing : hundredths(each.percent), cell(each.on_path),
                            each.is_longer_when_better() ? "another order"
                            : each.switches              ? "another path"
@@ -171,19 +171,19 @@ std::string best_way_text(const Help& help) {
 }
 
 void add_help(Document& document, const Help& help) {
-  Section section =
-      table_section("What would help",
-                    "10 % better: a rate that much higher, a cost or an amount that much lower, and the "
-                    "iteration then simulated with the same plan; 10 % worse: the reverse. % per %: by how "
-                    "much iterations get shorter per per cent, computed from both; path alone: the same, "
-                    "computed from the critical path as it is. nothing: no more than the order of "
-                    "operations alone may make. another path: within these 10 % something else becomes "
-                    "critical." +
-                        std::string(std::ranges::any_of(help.elasticities, &Elasticity::is_longer_when_better)
-                                        ? " another order: 10 % better makes the iteration longer here; a sentence "
-                                          "below says why."
-                                        : ""),
-                    elasticities_sheet(help));
+  Section section = table_section(
+      "What would help",
+      "10 % better: a rate that much higher, a cost or an amount that much lower, and the "
+      "change of the iteration then, simulated with the same plan; 10 % worse: the reverse. % per %: by how "
+      "much iterations get shorter per per cent, computed from both; path alone: the same, "
+      "computed from the critical path as it is. nothing: no more than the order of "
+      "operations alone may make. another path: within these 10 % something else becomes "
+      "critical." +
+          std::string(std::ranges::any_of(help.elasticities, &Elasticity::is_longer_when_better)
+                          ? " another order: 10 % better makes the iteration longer here; a sentence "
+                            "below says why."
+                          : ""),
+      elasticities_sheet(help));
   for (const std::string& remark : help.remarks) section.blocks.emplace_back(Paragraph{remark});
   document.add(std::move(section));
   document.add(table_section("And if", "All of these are simulated, with the plan kept.", supposed_sheet(help)));

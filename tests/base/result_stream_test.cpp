@@ -1,7 +1,9 @@
 #include "base/result_stream.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -54,6 +56,21 @@ TEST_CASE("who reads a pipe gets the whole result, and the pipe stays") {
   CHECK(read == text);
   CHECK(fs::is_fifo(pipe));
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a result goes through a descriptor behind what its file holds") {
+  const TestFolder folder;
+  write_file(folder / "file", "before ");
+  const int file = ::open((folder / "file").c_str(), O_WRONLY | O_APPEND);
+  const fs::path name = "/dev/fd/" + std::to_string(file);
+  fs::create_symlink(name, folder / "link");
+  CHECK(is_stream(name));
+  CHECK(is_stream(folder / "link"));
+  check_result(name, kWriter);
+  write_result(name, kWriter, "text");
+  write_result(folder / "link", kWriter, ", more");
+  ::close(file);
+  CHECK(read_file((folder / "file").string()) == "before text, more");
 }
 
 TEST_CASE("a full device is told of by its name") {

@@ -234,6 +234,44 @@ def look_at_narrow(browser, path):
         check(f"at {width} px these charts scroll: {wide}", len(wide) <= wide_allowed and "breakdown" not in wide)
 
 
+def look_at_narrow_planners(browser, path):
+    for width in (768, 360):
+        page = browser.page("file://" + path, width, 900)
+        page.wait_for("document.documentElement.dataset.charts", 240)
+        page.evaluate("document.querySelector('section.planners').scrollIntoView(); " + PAINTED)
+        wide = page.evaluate("(function () { var box = document.querySelector('section.planners .chart'); return box.scrollWidth - box.clientWidth; })()")
+        check(f"at {width} px the chart of planners is {wide} px wider than its window", wide <= 0)
+
+
+WIDE_BOXES = """Array.from(document.querySelectorAll('.scroll, .chart')).filter(function (box) {
+  return box.checkVisibility({contentVisibilityAuto: true}) && box.scrollWidth > box.clientWidth + 1; }).map(function (box) {
+  return box.id || box.getAttribute('aria-label') || box.className; })"""
+LEFT_OUT = "Array.from(document.querySelectorAll('th.left-out')).filter(function (each) { return each.closest('%s'); }).length"
+
+
+def look_at_narrow_tables(browser, path, name):
+    """A table goes without the columns that its window has no room for, names them, and shows them when asked to."""
+    for width in (768, 360):
+        page = browser.page("file://" + path, width, 900)
+        page.wait_for("document.documentElement.dataset.charts", 240)
+        height = page.evaluate("document.documentElement.scrollHeight")
+        for top in range(0, int(height), 800):
+            page.evaluate(f"window.scrollTo(0, {top}); " + PAINTED)
+            wide = page.evaluate(WIDE_BOXES)
+            check(f"{name} at {width} px: these scroll sideways: {wide}", not wide)
+    left_out = page.evaluate(LEFT_OUT % "table")
+    check(f"{name} at 360 px: no column is left out, so this tests nothing", left_out > 0)
+    note = page.evaluate("document.querySelector('.also:not([hidden])').textContent")
+    missing = page.evaluate("Array.from(document.querySelector('.also:not([hidden])').previousElementSibling.querySelectorAll('th.left-out')).map(function (each) { return each.textContent.trim(); })")
+    check(f"{name}: '{note}' does not name {missing}", note == "A wider window also shows: " + ", ".join(missing) + ". show all columns")
+    page.evaluate("document.querySelector('.also:not([hidden]) button').click(); " + PAINTED)
+    check(f"{name}: columns that are asked for stay away", page.evaluate(LEFT_OUT % "table") < left_out)
+    page.size(1440, 900)
+    page.evaluate(PAINTED)
+    page.evaluate("document.querySelector('.also:not([hidden]) button').click(); " + PAINTED)
+    check(f"{name}: a wide window leaves columns out", page.evaluate("Array.from(document.querySelectorAll('main > section')).every(function (each) { return !each.querySelector(':scope > .scroll th.left-out'); })"))
+
+
 def look_at_tables(browser, path, name):
     """A page of tables and charts, each with its numbers."""
     page = opened(browser, path)
@@ -266,8 +304,11 @@ def main(words):
         made("sweep", "scenarios/sweep_planners.yaml", "--set", "cluster.gpu.hbm=10 GiB", "--set", "cluster.gpu.reserved=0 GiB", to="full")
         look_at_full_sweep(browser, f"{folder}/full/report.html")
         look_at_drift(browser, f"{shared}/drift/drift.html")
+        look_at_narrow_tables(browser, f"{shared}/drift/drift.html", "drift")
         made("run", "scenarios/flexshard.yaml", "--case", "rm3/*", "--case", "rm4/*", "--planners", "row_wise,flexshard_3tier", to="planners")
         look_at_planners(browser, f"{folder}/planners/report.html")
+        made("run", "scenarios/sixty_tables.yaml", "--planners", "row_wise,table_wise,greedy,flexshard_2tier,data_parallel", to="many_planners")
+        look_at_narrow_planners(browser, f"{folder}/many_planners/report.html")
         look_at_run(browser, f"{shared}/run/report.html")
         look_at_narrow(browser, f"{shared}/run/report.html")
         look_at_tables(browser, f"{shared}/compare.html", "compare")

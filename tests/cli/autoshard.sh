@@ -8,7 +8,7 @@ scenarios=$source/scenarios
 echo "-- training"
 "$shardsim" workload sample tasks metasyn_856 --tasks 6 --test 2 --gpus 4 --min-tables 12 --max-tables 12 \
   --min-dim 16 --max-dim 32 --without-replacement --memory "7 GiB" -o tasks.yaml
-run autoshard train tasks.yaml --updates 2 -o deep/policy.h5
+run autoshard train tasks.yaml --updates 2 --details -o deep/policy.h5
 check "a policy is trained: $(cat streams/err)" [ "$code" -eq 0 ]
 check "what judges it taught it: the table says so" grep -qi 'in-model' streams/out
 for way in policy 'greedy, score cost' 'greedy, score lookup' random; do

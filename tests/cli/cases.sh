@@ -10,6 +10,19 @@ toy=scenarios/toy.yaml
 names() { jq -r '.cases[].name' "$1/result.json" | paste -sd' '; }
 figures() { jq -c '.cases[] | select(.name == "row_wise").collectives' "$1/result.json"; }
 
+echo "-- check"
+cat >twice.yaml <<'Y'
+schema: shardsim.scenario/1
+cluster: toy_2x4
+workload: toy_history
+constraints: {"*": {compute_kernels: [fused_uvm]}}
+planners: [row_wise, {name: table_wise}]
+cases: [{name: a}, {name: b}]
+Y
+run check twice.yaml
+check "a fault that both cases meet is said once: $(cat streams/err)" [ "$(grep -c '^error: ' streams/err)" -eq 1 ]
+check "... with 2" [ "$code" -eq 2 ]
+
 echo "-- run"
 run run $toy -o whole -q
 all=$(names whole)

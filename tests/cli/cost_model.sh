@@ -39,6 +39,13 @@ refuse 2 'no nets for exchanges of 4 ranks' cost-model evaluate costs.h5 exchang
 ok cost-model sample nv_tiny -n 300 --batch 65536 --exchanges 32 -o wide.json
 ok cost-model label wide.json --cluster dgx_a100_40gb --nodes 4 -o wide_labels.json
 check "the labels say of which nodes" [ "$(jq -r .topology wide_labels.json)" = "dgx_a100_40gb of 4 nodes" ]
+for columns in 1e300 1.5 100000001; do
+  jq --arg columns "$columns 0 0 0" '.columns[0] = $columns' exchanges.json >odd.json
+  refuse 2 "odd.json:.*$columns 0 0 0. is not a list of whole numbers of columns, at most 100000000" cost-model label odd.json --cluster dgx_a100_40gb -o x.json
+done
+jq '.batch = 100000001' exchanges.json >odd.json
+refuse 2 'odd.json:.*batch: "100000001" is above 100000000' cost-model label odd.json --cluster dgx_a100_40gb -o x.json
+refuse 2 'batch' cost-model sample metasyn_856 --exchanges 4 --batch 100000001 -o x.json
 refuse 2 'the cluster has 16 GPUs, but the exchanges are between 32' cost-model label wide.json --cluster dgx_a100_40gb --nodes 2 -o x.json
 ok cost-model train labels.json --with wide_labels.json --epochs 10 -o wide.h5
 ok cost-model evaluate wide.h5 wide_labels.json

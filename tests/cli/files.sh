@@ -171,6 +171,37 @@ cp -a again more
 run collective compare --measurements more/predictions.csv -o more
 check "measurements that are read are not replaced: $(cat streams/err)" cmp -s again/predictions.csv more/predictions.csv
 
+cat >nccl.txt <<'E'
+# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0
+#
+# Using devices
+#  Rank  0 Group  0 Pid  1 on box device  0 [0x07] NVIDIA A100
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+     1048576        262144     float     sum      -1    60.00   17.48   30.58      0    60.00   17.48   30.58      0
+    16777216       4194304     float     sum      -1   300.00   55.92   97.87      0   300.00   55.92   97.87      0
+E
+printf 'schema: shardsim.clusters_map/1\nsystems: {box: {cluster: dgx1_v100, nodes: 1, gpus_per_node: 8}}\n' >box.yaml
+for name in accuracy.md comparison.json report.html predictions.csv; do
+  rm -rf logged && mkdir logged && cp nccl.txt "logged/$name"
+  [ "$name" != predictions.csv ] || cp rows.csv "logged/$name"
+  without_loss "a log at $name, which is read, is not replaced with --force" logged collective compare \
+    --measurements "logged/$name" --kind all_reduce --system box --clusters box.yaml -o logged --force
+  check "... but refused: $(cat streams/err)" grep -q "logged/$name: this command has read the file" streams/err
+done
+
+echo "-- a result that somebody has protected"
+run plan toy.yaml --case row_wise -o kept.json
+chmod a-w kept.json
+refuse 2 'kept.json: the file is write-protected.*--force' plan toy.yaml --case row_wise --seed 5 -o kept.json
+run plan toy.yaml --case row_wise -o kept.json --force
+check "--force replaces it: $(cat streams/err)" [ "$code" -eq 0 ]
+rm -rf kept && cp -a of_run kept && chmod a-w kept/result.json
+without_loss "a protected result of a run stays" kept run toy.yaml --case row_wise -q --seed 5 -o kept
+check "... with 2 and its name: $(cat streams/err)" grep -q 'kept/result.json: the file is write-protected' streams/err
+
 echo "-- an import, the user's changes, and a run beside it"
 run import tables.csv -o model
 echo '# my edits' >>model/workload.yaml
@@ -244,6 +275,13 @@ run plan toy.yaml --case row_wise -o /dev/null
 check "a plan goes to /dev/null: $(cat streams/err)" [ "$code" -eq 0 ]
 check "... which stays" [ -c /dev/null ]
 refuse 1 '/dev/full: cannot write it: No space left on device' plan toy.yaml --case row_wise -o /dev/full
+for name in /dev/stdout /dev/fd/1 /proc/self/fd/1; do
+  echo before >stdout.txt
+  "$shardsim" plan toy.yaml --case row_wise -o $name >>stdout.txt 2>streams/err || true
+  check "a plan goes through $name behind what its file holds: $(cat streams/err)" cmp -s <(echo before; cat streamed.json) stdout.txt
+done
+"$shardsim" convert whole/timeline.h5 --case row_wise -o /dev/fd/3 3>descriptor.json >streams/out 2>streams/err || true
+check "... and a timeline through a descriptor: $(cat streams/err)" grep -q '"case"' descriptor.json
 mkfifo pipe pipe.h5
 cat pipe >piped.json & reader=$!
 run plan toy.yaml --case row_wise -o pipe
@@ -256,4 +294,4 @@ check "a pipe gets the converted timeline: $(cat streams/err)" "$shardsim" conve
 check "a pipe stays" [ -p pipe ]
 check "... the other one, too" [ -p pipe.h5 ]
 
-finish 440
+finish 460

@@ -17,14 +17,22 @@ fits() {
   timeout "$patience" "$shardsim" "$@" >streams/shown 2>&1 </dev/null || fail "$what fails: $(tail -3 streams/shown)"
   is_brief "$what"
 }
+# fits_whole WHAT ARGS...: likewise, where nothing is left out.
+fits_whole() {
+  local what=$1
+  shift
+  timeout "$patience" "$shardsim" "$@" >streams/shown 2>&1 </dev/null || fail "$what fails: $(tail -3 streams/shown)"
+  is_short "$what"
+}
 # shared_fits WHAT NAME: likewise, what a shared result printed.
 shared_fits() {
   cp "$shared/$2.screen" streams/shown
   is_brief "$1"
 }
+is_short() { check "$1 prints $(wc -l <streams/shown) lines, not 24 at most" [ "$(wc -l <streams/shown)" -le 24 ]; }
 is_brief() {
   local what=$1
-  check "$what prints $(wc -l <streams/shown) lines, not 24 at most" [ "$(wc -l <streams/shown)" -le 24 ]
+  is_short "$what"
   check "$what says of --details what it leaves out" grep -q '^With --details: ' streams/shown
 }
 shows() { check "$1: $2" grep -qE -- "$2" streams/shown; }
@@ -48,6 +56,11 @@ for command in 'run scenarios/toy.yaml -o out/narrow' 'sweep scenarios/sweep_pla
   check "$command takes $taken lines of 80 columns, not 24 at most" [ "$taken" -le 24 ]
   check "$command has more than sixteen colours" [ "$(grep -c '\[[34]8;' streams/terminal)" -eq 0 ]
 done
+
+# What takes longer than a second says on a terminal that it goes on, and for how long.
+script -qec "'$shardsim' collective compare --measurements scenarios/measurements/open --calibrated -o out/calibrated" /dev/null </dev/null >streams/terminal 2>&1
+check 'a comparison of some seconds is silent' grep -q 'predicting the measured collectives, [1-9][0-9]* s' streams/terminal
+check 'its last line of progress is put away' [ "$(sed 's/\r$//; s/.*\r//; s/\x1b\[[0-9;]*[A-Za-z]//g' streams/terminal | grep -c 'predicting the measured')" -eq 0 ]
 
 # Fifty cases of which the same is to be said.
 "$shardsim" check scenarios/torchrec_crosscheck.yaml >streams/shown 2>&1
@@ -98,12 +111,18 @@ fits 'clusters of unlike size' run sizes.yaml -o out/sizes
 shows 'the GPUs of each' '^  case +GPUs '
 printf 'schema: shardsim.scenario/1\nworkload: toy_history\nplanner: {name: row_wise}\ncluster: hgx_h100_8x400g\ncases: [{name: h100}, {name: a100, cluster: {base: dgx_a100_80gb, nodes: 2}}, {name: b200, cluster: {base: hgx_b200_8x400g, nodes: 2}}]\nsweep: {axes: {cluster: [dgx_a100_80gb, hgx_h100_8x400g, hgx_b200_8x400g], workload.batch_per_gpu: [32, 64, 128, 256]}}\n' >unlike.yaml
 fits 'clusters of unlike evidence' run unlike.yaml --set cluster.nodes=2 -o out/unlike
-says 'that their evidence is unlike' 'Unlike evidence: the collectives of .*dgx_a100_80gb.* and which is faster may come of that'
+says 'that they were not measured alike' 'Not measured alike: how long exchanges take on .*dgx_a100_80gb.* and which is faster may come of that'
 fits 'a sweep over clusters of unlike evidence' sweep unlike.yaml --case h100 -o out/unlike_sweep
-says 'that their evidence is unlike, too' 'Unlike evidence: the collectives of hgx_b200_8x400g, hgx_h100_8x400g, dgx_a100_80gb are timed by'
+says 'that these were not, either' 'Not measured alike: how long exchanges take on hgx_b200_8x400g, hgx_h100_8x400g, dgx_a100_80gb comes from'
 fits 'two planners' run compare.yaml -o out/two
 says 'how sure the first is' 'is faster than plans/[a-z_0-9]+ with a probability of'
 fits 'all planners' run scenarios/toy.yaml --planners all -o out/planners
+shows 'ranges' '^  planner +iteration ms +80 % within '
+fits 'planners of a model of which much is to be said' run scenarios/sixty_tables.yaml --planners row_wise,table_wise,flexshard_2tier,flexshard_3tier,data_parallel,greedy,torchrec -o out/many
+check 'five planners at least stand in its table' [ "$(grep -cE '^  [a-z_0-9]+ +[0-9.]+ +[0-9.]+-' streams/shown)" -ge 5 ]
+says 'that the host is all of it' 'The iteration takes [0-9.]+ ms; all of it is the host'
+fits 'a GPU' run scenarios/one_gpu.yaml -o out/one_gpu
+check 'one is no GPUs' [ "$(grep -cE '[^0-9,]1 GPUs' streams/shown)" -eq 0 ]
 next=$(sed -n 's/^Next: shardsim //p' streams/shown)
 check "what the planners' table says to do next runs: $next" bash -c "cd out && ln -s ../scenarios && '$shardsim' $next >../streams/plan 2>&1"
 shared_fits 'published iterations' published
@@ -128,7 +147,11 @@ done
 says 'how many cases, and how far off' '^In 12 cases the first and the second differ by [0-9.]+ % in the median. The largest difference is that of rm4/flexshard_3tier: '
 "$shardsim" workload sample tasks metasyn_856 --tasks 6 --test 2 --gpus 4 --min-tables 8 --max-tables 8 --max-dim 16 -o out/tasks.yaml 2>/dev/null
 fits 'a trained policy' autoshard train out/tasks.yaml --updates 2 -o out/policy.h5
-shows 'what its costs are off by' '^  tasks held back '
+check 'a training begins with how its policy does' [ "$(head -1 streams/shown | grep -c '^On the 2 tasks that were held back, ')" -eq 1 ]
+fits_whole 'a trained placing' dreamshard train out/tasks.yaml --iterations 1 -o out/placing.h5
+check 'and so does the other one' [ "$(head -1 streams/shown | grep -c '^On the 2 tasks that were held back, ')" -eq 1 ]
+fits 'a step of a trace' why --trace scenarios/measurements/traces/sampled_rank0.json.gz
+says 'where its time goes' '^[^:]*: a step of 607.4 ms The step takes 607.4 ms: for 328.7 ms .54 %. the GPU waits for its host, '
 fits 'confidence' confidence
 fits 'collectives' collective compare --measurements scenarios/measurements/open -o out/collectives
 for case in rm1/row_wise rm1/flexshard_3tier; do fits "the plan of $case" explain scenarios/flexshard.yaml --case $case; done
@@ -151,4 +174,4 @@ fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o 
 shows 'its answer first' '^[0-9]+ measured kernels predicted by'
 check 'the answer of kernels stands above their table' [ "$(grep -n 'measured kernels predicted' streams/shown | cut -d: -f1)" -lt "$(grep -n '^  kernel ' streams/shown | cut -d: -f1)" ]
 
-finish 71
+finish 78

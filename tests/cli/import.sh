@@ -10,6 +10,11 @@ echo "-- a CSV of tables"
 run import imports/tables.csv -o csv
 check "is taken: $(cat streams/err)" [ "$code" -eq 0 ]
 check "what is not read is said" grep -q 'not read: Owner' streams/err
+{ printf 'name,rows,dim'; printf ',note%d' {1..2000}; printf '\na,100,16'; printf ',x%.0s' {1..2000}; echo; } >wide.csv
+run import wide.csv -o wide
+check "... in some words, however many columns there are: $(head -c 300 streams/err)" \
+  grep -q 'not read: note1, .*, note12 and 1988 more\.$' streams/err
+run import imports/tables.csv -o csv
 check "sequences have lengths" grep -q 'purchase_history.*kind: sequence, average_length: 200' csv/workload.yaml
 check "features have their factors" grep -q '"liked_pages", pooling_factor: 12.5' csv/workload.yaml
 check "the dense part to fill in says in which precision its products are" grep -q 'dense: {precision: fp32' csv/workload.yaml

@@ -65,6 +65,45 @@ check "... also of one that is there twice: $(cat streams/err)" cmp twice/plan.j
 refuse 2 'two_plans.txt:[0-9]+: .*the print has several plans, and they differ' import two_plans.txt -o none
 head -c 300 plans/printed_plan.txt >cut.txt
 refuse 2 'cut.txt:1:301: a plan as Python prints it: the text ends before its value does' import cut.txt -o none
+# A script has its entries on lines of their own, of several modules.
+entry() { # RANK [KEY=VALUE, ...]
+  echo "ParameterSharding(sharding_type='table_wise', compute_kernel='${2:-fused}', ranks=[$1], sharding_spec=EnumerableShardingSpec(
+    shards=[ShardMetadata(shard_offsets=[0, 0], shard_sizes=[1000, 64], placement=\"rank:$1/cuda:$1\")])${3:-})"
+}
+{ echo 'limits = {"rows": 1000}'; echo 'plan = {'; echo " 'm.users': {"; echo "  'a': $(entry 0),"; echo "  'b': $(entry 1)},"
+  echo " 'm.items': {"; echo "  'c': $(entry 1)}}"; } >plans/script.txt
+imported script.txt
+check "entries of a script are those of all its modules: $(cat streams/err)" \
+  [ "$(jq -c '[.plan | to_entries[] | [.key, (.value | keys)]]' script/plan.json)" = '[["m.users",["a","b"]],["m.items",["c"]]]' ]
+# Keys have digits, and values may be objects that say nothing.
+echo "{'m': {'a': $(entry 0 key_value ", key_value_params=KeyValueParams(ssd_storage_directory='/ssd', l2_cache_size=8, \
+ps_hosts=(('a', 1), ('b', 2)), policy=<Policy object at 0x7f>, max_l1_cache_size=64), of_later_versions=3")}}" >plans/stores.txt
+imported stores.txt
+check "sizes of caches are taken: $(cat streams/err)" [ "$(jq -c '.plan.m.a.key_value_params' stores/plan.json)" = '{"max_l1_cache_size":64,"l2_cache_size":8}' ]
+says stores 'of_later_versions of the plan is not simulated (tables a)'
+printf "rank 0: {'': {'a': %s}}\nrank 1: {'': {'a': %s}}\n" "$(entry 0)" "$(entry 0)" >ranks.txt
+run import ranks.txt -o same_objects
+check "of objects that two ranks print, one copy is taken: $(cat streams/err)" [ "$code" -eq 0 ]
+printf "m.users {'a': %s}\nm.items {'b': %s}\n" "$(entry 0)" "$(entry 1)" >modules.txt
+refuse 2 'modules.txt:3: the print has several plans, and they differ.*with all of its modules' import modules.txt -o none
+jq '.plan[]' plans/tutorial_tw.json >plans/of_module.json
+imported of_module.json
+check "entries of one module are a plan" cmp of_module/plan.json tutorial_tw/plan.json
+jq '. + {version: 1, comment: null}' plans/tutorial_tw.json >plans/beside.json
+imported beside.json
+says beside "Beside 'plan' the file has \"version\", which is not read"
+check "... and the plan is the same" cmp beside/plan.json tutorial_tw/plan.json
+
+echo "-- hosts of a plan whose placements are on one"
+jq '{tables: [range(2) | {name: "t\(.)", num_embeddings: 1000, embedding_dim: 64, pooling: "SUM"}], plan: {ebc: {t0: .plan["m.ebc"].a,
+  t1: {sharding_type: "data_parallel", compute_kernel: "dense", ranks: [range(16)]}}}} | .plan.ebc.t0.sharding_spec.shards[0].shard_sizes = [1000, 64]' \
+  plans/pinned_three.json >plans/replicated.json
+imported replicated.json
+check "sixteen ranks are two usual hosts: $(grep '^cluster' replicated/scenario.yaml)" grep -q '^cluster: {base: "dgx_h100", nodes: 2}' replicated/scenario.yaml
+run import plans/replicated.json --cluster perlmutter_a100 -o replicated4
+check "... or four of a cluster with four GPUs: $(cat streams/err)" grep -q '^cluster: {base: "perlmutter_a100", nodes: 4}' replicated4/scenario.yaml
+jq '.tables += [.tables[0] + {name: "more"}]' plans/replicated.json >more.json
+refuse 2 'more.json:[0-9]+:[0-9]+: table .more. is not in the plan, which has t0, t1.*sharded: false' import more.json -o none
 
 echo "-- statistics of the planner, as they are printed"
 imported statistics.txt
@@ -130,6 +169,14 @@ refuse 2 'headless.txt:3: the table of parameters has no line for a table' impor
 sed '/FQN/,$d' plans/of_2023.txt >brief.txt
 refuse 2 "brief.txt:1: statistics of TorchRec's planner without their table of parameters.*debug=True" import brief.txt -o none
 
+sed '3a #  ebc.c   TW   fused  #' plans/of_2023.txt | awk '/ebc.c/ { torn = $0; next } { print } / ebc.b / { print torn }' >torn.txt
+refuse 2 'torn.txt:7: a line of the table of parameters is cut off' import torn.txt -o none
+{ cat plans/of_2023.txt; sed 's/100000/200000/' plans/of_2023.txt; } >two.txt
+refuse 2 'two.txt:[0-9]+: the file has several statistics, and they differ' import two.txt -o none
+cat plans/of_2023.txt plans/of_2023.txt >two.txt
+run import two.txt -o two_of_2023
+check "statistics that are there twice are taken once: $(cat streams/err)" cmp two_of_2023/plan.json of_2023/plan.json
+
 echo "-- row blocks of whole buckets, as total_num_buckets cuts them"
 imported rw_buckets_uneven.json
 check "blocks of 30, 30, 20 and 20 thousand rows stay" \
@@ -182,6 +229,24 @@ check "constraints become the scenario's" grep -q '"large_table": {sharding_type
   emo_constraints_only/scenario.yaml
 run plan emo_constraints_only/scenario.yaml -o emo.json
 check "which the planner follows: $(cat streams/err)" [ "$(jq -c '.plan[].large_table | [.sharding_type, .compute_kernel]' emo.json)" = '["row_wise","fused_uvm_caching"]' ]
+jq '.constraints.large_table += {compute_kernels: ["key_value"], key_value_params: {max_l1_cache_size: 512, l2_cache_size: 4, ssd_storage_directory: "/ssd"}}
+  | .constraints.large_table.cache_params = null' plans/emo_constraints_only.json >plans/stores.json
+imported stores.json
+check "caches of key-value stores, too: $(cat streams/err)" grep -q 'compute_kernels: \[key_value\], max_l1_cache_size: 512 MiB, l2_cache_size: 4 GiB}' stores/scenario.yaml
+jq '.constraints.large_table.cache_params += {algorithm: "CacheAlgorithm.LFU", prefetch_pipeline: false}' plans/emo_constraints_only.json >plans/lfu.json
+imported lfu.json
+check "caches of the rows that are used most" grep -q '^cache_policy: lfu$' lfu/workload.yaml
+says lfu 'cache_params.algorithm is LFU (tables large_table), so cache_policy is lfu'
+runs lfu
+echo "{'m': {'a': $(entry 0 fused_uvm_caching ", cache_params=CacheParams(algorithm=<CacheAlgorithm.LFU: 1>, load_factor=0.2), output_dtype=<DataType.FP32: 'FP32'>")}}" >plans/lfu_repr.txt
+imported lfu_repr.txt
+check "... also as repr writes it: $(cat streams/err)" grep -q '^cache_policy: lfu$' lfu_repr/workload.yaml
+check "... and fp32 is what is exchanged anyway" [ "$(grep -c output_dtype lfu_repr.err)" = 0 ]
+jq '.constraints.large_table.cache_params += {algorithm: "CacheAlgorithm.LFU", reserved_memory: 1.5}' plans/emo_constraints_only.json >plans/ahead.json
+imported ahead.json
+says ahead 'cache_params.algorithm is LFU (tables large_table), which is not taken'
+says ahead 'cache_params.reserved_memory is not simulated (tables large_table)'
+check "... of those that are filled ahead" [ "$(grep -c '^cache_policy' ahead/workload.yaml)" = 0 ]
 imported vbe.json
 check "batches of features' own" grep -q '{name: "a", pooling_factor: 10, batch: 512}, {name: "b", pooling_factor: 20, batch: 4096}' vbe/workload.yaml
 runs vbe
@@ -237,4 +302,4 @@ refuse 2 'narrow.json:[0-9:]+: tables cannot have the type "DataType.INT4".*writ
 jq -c '.plan["m.ebc"].t.ranks = [0, 1, 2]' plans/rw_buckets_uneven.json >one_line.json
 refuse 2 'one_line.json:1:[0-9]+: \$\.plan\[.m\.ebc.\]\.t\.sharding_spec\.shards: .*4 shards for 3 ranks' import one_line.json -o none
 check "nothing was left behind" [ ! -e none ]
-finish 60
+finish 120

@@ -107,8 +107,8 @@ def check_case(scenario, case, out, *more):
     code, said = run("run", scenario, "--case", case, *more, "--trace", case, "--one-file", "-o", out, "-q")
     check(f"{case}: one trace: {said}", code == 0)
     check(f"{case}: all other results are the same bytes", open(f"{out}/result.json", "rb").read() == open(f"{out}_apart/result.json", "rb").read())
-    check(f"{case}: there is one file", os.listdir(f"{out}/trace/{case}") == ["merged.json"])
-    trace = Trace(f"{out}/trace/{case}/merged.json")
+    check(f"{case}: there is one file", os.listdir(f"{out}/trace/{case}") == ["merged.pt.trace.json"])
+    trace = Trace(f"{out}/trace/{case}/merged.pt.trace.json")
     trace.check_all(case)
     result = read(f"{out}/result.json")["cases"][0]
     hosts = 0
@@ -168,19 +168,19 @@ def check_others():
 
 def check_refused():
     for command in (("compare", "toy/timeline.h5", "--observed-kineto", "toy/trace/flexshard_3tier", "--case", "flexshard_3tier"),
-                    ("why", "--trace", "toy/trace/flexshard_3tier/merged.json"),
-                    ("import", "toy/trace/flexshard_3tier/merged.json", "-o", "imported")):
+                    ("why", "--trace", "toy/trace/flexshard_3tier/merged.pt.trace.json"),
+                    ("import", "toy/trace/flexshard_3tier/merged.pt.trace.json", "-o", "imported")):
         code, said = run(*command)
-        check(f"{command[0]} refuses it: {code} {said}", code == 2 and "merged.json" in said and "--one-file" in said)
+        check(f"{command[0]} refuses it: {code} {said}", code == 2 and "merged.pt.trace.json" in said and "--one-file" in said)
     toy = ("run", "scenarios/toy.yaml", "--trace", "row_wise", "-o", "refused", "-q")
     for words, says in ((("run", "scenarios/toy.yaml", "--one-file"), "--trace"),
                         ((*toy, "--trace-ranks", "0"), "--one-file"),
                         ((*toy, "--one-file", "--trace-whole-us"), "nanoseconds"),
-                        ((*toy, "--one-file", "--trace-ranks", "8"), "has no rank 8"),
-                        ((*toy, "--one-file", "--trace-ranks", "3-1"), "no range of ranks"),
-                        ((*toy, "--one-file", "--trace-ranks", "a"), "no range of ranks"),
-                        ((*toy, "--one-file", "--trace-ranks", "-1"), "no range of ranks"),
-                        ((*toy, "--one-file", "--trace-ranks", "0-999999999"), "has no rank")):
+                        ((*toy, "--one-file", "--trace-ranks", "8"), "rank 8 is outside the world of 8 ranks"),
+                        ((*toy, "--one-file", "--trace-ranks", "3-1"), "no whole number of steps from 3 to 1"),
+                        ((*toy, "--one-file", "--trace-ranks", "a"), "not a whole number"),
+                        ((*toy, "--one-file", "--trace-ranks", "-1"), "a number is missing in the rank set"),
+                        ((*toy, "--one-file", "--trace-ranks", "0-999999999"), "is outside the world of 8 ranks")):
         code, said = run(*words)
         check(f"{words[-2:]}: {code} {said}", code == 2 and says in said and "argument --" in said)
         check("and nothing is written", not os.path.exists("refused"))
@@ -189,13 +189,13 @@ def check_refused():
 def check_ranks():
     code, said = run("run", "scenarios/toy.yaml", "--case", "row_wise", "--trace", "all", "--one-file", "--trace-ranks", "2-3,7", "-o", "some")
     check(f"three ranks: {said}", code == 0 and "--trace-ranks" not in said)
-    trace = Trace("some/trace/row_wise/merged.json")
+    trace = Trace("some/trace/row_wise/merged.pt.trace.json")
     trace.check_all("three ranks")
     check("are those that are asked for", sorted(name.split(":")[0] for name in trace.processes.values() if name.startswith("rank")) == ["rank 2", "rank 3", "rank 7"])
     check("the others are named", trace.top["otherData"]["ranks left out"] == "0-1,4-6" and trace.top["mergedRanks"] == "2-3,7")
     code, said = run("run", "scenarios/toy.yaml", "--case", "row_wise", "--set", "cluster.nodes=8192", "--trace", "all", "--one-file", "-o", "large")
     check(f"32,768 ranks: {said}", code == 0 and "--trace-ranks" in said)
-    size = os.path.getsize("large/trace/row_wise/merged.json")
+    size = os.path.getsize("large/trace/row_wise/merged.pt.trace.json")
     check(f"have a trace of {size} bytes", size < 150e6)
     print(f"32,768 ranks: {size / 1e6:.0f} MB; {[line for line in said.splitlines() if 'trace-ranks' in line]}")
 

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "accuracy/measurements/kernels/kernel_map.h"
 #include "accuracy/measurements/kernels/kernel_rows.h"
 #include "base/csv.h"
 #include "base/tree/yaml.h"

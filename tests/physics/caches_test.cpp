@@ -46,14 +46,9 @@ Program with_cache(const Workload& workload, double load_factor, const std::stri
   return lowered_plan({{placement}}, workload, one_gpu());
 }
 
-const Op* in_role(const Program& program, OpRole role) {
-  const auto found = std::ranges::find(program.ops, role, &Op::role);
-  return found == program.ops.end() ? nullptr : &*found;
-}
-
 double hit_rate(const Program& program) {
-  const double moved = in_role(program, OpRole::prefetch_rows)->host_bytes.at(0) / (2 * kRowBytes);
-  return 1 - moved / in_role(program, OpRole::update)->distinct_rows.at(0);
+  const double moved = first_in(program, OpRole::prefetch_rows)->host_bytes.at(0) / (2 * kRowBytes);
+  return 1 - moved / first_in(program, OpRole::update)->distinct_rows.at(0);
 }
 
 // The share of the different rows of a batch that a cache of `capacity` rows has, which finds all rows of a batch
@@ -102,7 +97,7 @@ TEST_CASE("a cache of all rows is device memory, to the last digit") {
         0.9, fmt::format("{}pipeline: {}\ninput_exchange: full\ndense: {{layers: [{{name: top, in: 64, out: 8}}]}}\n",
                          policy, given.substr(0, given.find(','))));
     const Program cached = with_cache(workload, 1), resident = with_cache(workload, 1, "fused");
-    CHECK(in_role(cached, OpRole::prefetch_rows) == nullptr);
+    CHECK(first_in(cached, OpRole::prefetch_rows) == nullptr);
     CHECK(simulated(cached, one_gpu()).iteration_ms == simulated(resident, one_gpu()).iteration_ms);
     CHECK(simulated(with_cache(workload, 0.5), one_gpu()).iteration_ms > simulated(resident, one_gpu()).iteration_ms);
   }
@@ -155,9 +150,9 @@ TEST_CASE("what a cache without room for two batches fetches is within 3 points 
     CAPTURE(load_factor);
     const Program program =
         with_cache(one_table(0, "pipeline: prefetch_sparse_dist\ninput_exchange: full\n"), load_factor);
-    const double different = in_role(program, OpRole::update)->distinct_rows.at(0);
-    const double fetched = in_role(program, OpRole::prefetch_rows)->host_bytes.at(0) / (2 * kRowBytes * different);
-    const double on_host = in_role(program, OpRole::update)->host_bytes.at(0) / (2 * kRowBytes * different);
+    const double different = first_in(program, OpRole::update)->distinct_rows.at(0);
+    const double fetched = first_in(program, OpRole::prefetch_rows)->host_bytes.at(0) / (2 * kRowBytes * different);
+    const double on_host = first_in(program, OpRole::update)->host_bytes.at(0) / (2 * kRowBytes * different);
     const auto [played, homeless] = played_ahead(0, static_cast<std::size_t>(load_factor * kRows));
     CHECK(std::abs(fetched - played) < 0.03);
     CHECK(std::abs(on_host - homeless) < 0.03);
@@ -218,11 +213,12 @@ TEST_CASE("sets of 32 rows change little of what a cache fetches and has no room
     CAPTURE(load_factor);
     const Program program =
         with_cache(one_table(0, "pipeline: prefetch_sparse_dist\ninput_exchange: full\n"), load_factor);
-    const double different = in_role(program, OpRole::update)->distinct_rows.at(0);
+    const double different = first_in(program, OpRole::update)->distinct_rows.at(0);
     const auto [fetched, homeless] = played_in_sets(static_cast<std::size_t>(load_factor * kRows));
-    CHECK(std::abs(in_role(program, OpRole::prefetch_rows)->host_bytes.at(0) / (2 * kRowBytes * different) - fetched) <
+    CHECK(std::abs(first_in(program, OpRole::prefetch_rows)->host_bytes.at(0) / (2 * kRowBytes * different) - fetched) <
           0.03);
-    CHECK(std::abs(in_role(program, OpRole::update)->host_bytes.at(0) / (2 * kRowBytes * different) - homeless) < 0.03);
+    CHECK(std::abs(first_in(program, OpRole::update)->host_bytes.at(0) / (2 * kRowBytes * different) - homeless) <
+          0.03);
   }
 }
 
@@ -230,7 +226,7 @@ TEST_CASE("rows for which a cache has no room beside those of the batches in wor
   const auto shares = [](const char* pipeline, double load_factor) {
     const Workload workload = one_table(0, fmt::format("pipeline: {}\ninput_exchange: full\n", pipeline));
     const Program program = with_cache(workload, load_factor);
-    const Op &lookup = *in_role(program, OpRole::lookup), &update = *in_role(program, OpRole::update);
+    const Op &lookup = *first_in(program, OpRole::lookup), &update = *first_in(program, OpRole::update);
     const double read = lookup.host_bytes.at(0) / (kRowBytes * kBatch);
     CHECK(update.host_bytes.at(0) == doctest::Approx(2 * kRowBytes * update.distinct_rows.at(0) * read));
     return read;
@@ -292,7 +288,7 @@ Played played_by_use(double s, std::size_t capacity) {
 
 // Shares of the lookups and of the different rows that are in host memory, over all ranks.
 std::pair<double, double> on_host(const Program& program, int ranks = 1) {
-  const Op &lookup = *in_role(program, OpRole::lookup), &update = *in_role(program, OpRole::update);
+  const Op &lookup = *first_in(program, OpRole::lookup), &update = *first_in(program, OpRole::update);
   double lookups = 0, rows = 0, looked_up = 0, different = 0;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
     looked_up += lookup.lookups.at(rank);
@@ -314,7 +310,7 @@ TEST_CASE("a cache of the rows that are used most leaves to the host's memory wh
       const Played played = played_by_use(s, static_cast<std::size_t>(load_factor * kRows));
       CHECK(std::abs(on_host(program).first - played.lookups) < 0.03);
       CHECK(std::abs(on_host(program).second - played.rows) < 0.03);
-      CHECK(in_role(program, OpRole::prefetch_rows)->host_bytes.at(0) == 0);
+      CHECK(first_in(program, OpRole::prefetch_rows)->host_bytes.at(0) == 0);
       CHECK(played.fetched < 0.1);  // and less with every batch
     }
   }

@@ -31,13 +31,6 @@ Program accumulated(Strategy strategy, int batches, const std::string& more = kD
   return lowered_plan(plan_of(strategy), accumulating(batches, more), toy_cluster());
 }
 
-std::vector<const Op*> in_role(const Program& program, OpRole role) {
-  std::vector<const Op*> found;
-  for (const Op& op : program.ops)
-    if (op.role == role) found.push_back(&op);
-  return found;
-}
-
 std::int64_t reduced_bytes(const Timeline& timeline, const Program& program) {
   std::int64_t bytes = 0;
   for (const Span& span : timeline.spans)
@@ -91,15 +84,15 @@ TEST_CASE("N batches reduce the N-th part of the bytes in the mean, and update t
           op.op_class == OpClass::all_reduce || op.role == OpRole::dense_update || op.role == OpRole::apply;
       CHECK(op.every == (rare ? 4 : 1));
     }
-    CHECK(in_role(four, OpRole::update).size() == in_role(one, OpRole::update).size());
+    CHECK(ops_in(four, OpRole::update).size() == ops_in(one, OpRole::update).size());
   }
 }
 
 TEST_CASE("gradients are added to those of earlier batches by all batches but the first") {
   const Program program = accumulated(Strategy::data_parallel, 4);
   double dense = 0, rows = 0;
-  for (const Op* const op : in_role(program, OpRole::dense_accumulate)) dense += op->hbm_bytes.at(0);
-  for (const Op* const op : in_role(program, OpRole::accumulate_gradient)) rows += op->hbm_bytes.at(0);
+  for (const Op* const op : ops_in(program, OpRole::dense_accumulate)) dense += op->hbm_bytes.at(0);
+  for (const Op* const op : ops_in(program, OpRole::accumulate_gradient)) rows += op->hbm_bytes.at(0);
   const auto parameters = static_cast<double>(accumulating(4).dense.parameters.count);
   CHECK(dense == doctest::Approx(3 * 0.75 * parameters));
   CHECK(rows == doctest::Approx(3 * 0.75 * static_cast<double>(kBytesA + kBytesB)));
@@ -174,19 +167,19 @@ TEST_CASE("its gradient fills up the last bucket of the dense part, and the dens
   const Program program = lowered_plan(one_sharded(), unsharded(), toy_cluster());
   const Program plain = lowered_plan(plan_of(Strategy::table_wise), with_table("pooling_factor: 2"), toy_cluster());
   std::int64_t with = 0, without = 0;
-  for (const Op* const op : in_role(program, OpRole::dense_all_reduce)) with += op->bytes;
-  for (const Op* const op : in_role(plain, OpRole::dense_all_reduce)) without += op->bytes;
+  for (const Op* const op : ops_in(program, OpRole::dense_all_reduce)) with += op->bytes;
+  for (const Op* const op : ops_in(plain, OpRole::dense_all_reduce)) without += op->bytes;
   CHECK(with - without == kBytesB);
-  CHECK(in_role(program, OpRole::dense_all_reduce).size() == in_role(plain, OpRole::dense_all_reduce).size());
-  CHECK(in_role(program, OpRole::reduce_gradient).empty());
-  CHECK(in_role(program, OpRole::apply).empty());
-  const Op &optimizer = *in_role(program, OpRole::dense_update).front(),
-           &of_plain = *in_role(plain, OpRole::dense_update).front();
+  CHECK(ops_in(program, OpRole::dense_all_reduce).size() == ops_in(plain, OpRole::dense_all_reduce).size());
+  CHECK(ops_in(program, OpRole::reduce_gradient).empty());
+  CHECK(ops_in(program, OpRole::apply).empty());
+  const Op &optimizer = *ops_in(program, OpRole::dense_update).front(),
+           &of_plain = *ops_in(plain, OpRole::dense_update).front();
   CHECK(optimizer.hbm_bytes.at(0) - of_plain.hbm_bytes.at(0) == 3 * kBytesB);
-  const Op& last = *in_role(program, OpRole::dense_all_reduce).back();
-  CHECK(waits_for(program, last, in_role(program, OpRole::sum_gradient).front()->id));
+  const Op& last = *ops_in(program, OpRole::dense_all_reduce).back();
+  CHECK(waits_for(program, last, ops_in(program, OpRole::sum_gradient).front()->id));
   CHECK(waits_for(program, optimizer, last.id));
-  CHECK(in_role(program, OpRole::accumulate_gradient).front()->hbm_bytes.at(0) == kBytesB);  // zeros
+  CHECK(ops_in(program, OpRole::accumulate_gradient).front()->hbm_bytes.at(0) == kBytesB);  // zeros
 }
 
 TEST_CASE("the model looks it up itself in each pipeline, and no exchange has its ids") {
@@ -198,17 +191,17 @@ TEST_CASE("the model looks it up itself in each pipeline, and no exchange has it
     const Op& lookup = *ops_named(program, "lookup_unsharded").front();
     CHECK(lookup.batches_ahead == 0);
     CHECK(stream_of(program, lookup) == "compute");
-    CHECK(waits_for(program, *in_role(program, OpRole::dense_forward).front(), lookup.id));
-    CHECK(in_role(program, OpRole::exchange_ids).size() == 1);
+    CHECK(waits_for(program, *ops_in(program, OpRole::dense_forward).front(), lookup.id));
+    CHECK(ops_in(program, OpRole::exchange_ids).size() == 1);
     CHECK(simulated(program, toy_cluster()).iteration_ms > 0);
   }
 }
 
 TEST_CASE("without layers its gradients are reduced and applied all the same") {
   const Program program = lowered_plan(one_sharded(), unsharded("input_exchange: full\n"), toy_cluster());
-  REQUIRE(in_role(program, OpRole::dense_all_reduce).size() == 1);
-  CHECK(in_role(program, OpRole::dense_all_reduce).front()->bytes == kBytesB);
-  CHECK(in_role(program, OpRole::dense_update).size() == 1);
+  REQUIRE(ops_in(program, OpRole::dense_all_reduce).size() == 1);
+  CHECK(ops_in(program, OpRole::dense_all_reduce).front()->bytes == kBytesB);
+  CHECK(ops_in(program, OpRole::dense_update).size() == 1);
 }
 
 TEST_CASE("planners leave it alone, and plan files have no entry of it") {
@@ -243,7 +236,7 @@ TEST_CASE("rules of TorchRec's modules do not reach a table that is in none of t
   // Batches of features' own: the model looks the other table up for all samples.
   const Workload own = read(", batch: 8", ", pooling_factor: 2", "");
   const Program program = lowered_plan(one_sharded(), own, toy_cluster());
-  const std::vector<const Op*> lookups = in_role(program, OpRole::lookup);
+  const std::vector<const Op*> lookups = ops_in(program, OpRole::lookup);
   REQUIRE(lookups.size() == 2);
   CHECK(lookups[0]->lookups.at(0) == 8 * 8 * 3);
   CHECK(lookups[1]->lookups.at(0) == 32 * 2);
@@ -279,7 +272,7 @@ Program of_weights(const std::string& more, Strategy strategy = Strategy::table_
 TEST_CASE("the gradient of ids' weights reads the row of each id and the gradient of each bag, and writes a number") {
   for (const Strategy strategy : {Strategy::table_wise, Strategy::row_wise, Strategy::data_parallel}) {
     const Program program = of_weights("", strategy);
-    const std::vector<const Op*> found = in_role(program, OpRole::weight_gradient);
+    const std::vector<const Op*> found = ops_in(program, OpRole::weight_gradient);
     REQUIRE(found.size() == 1);
     const Op& op = *found.front();
     CHECK(op.shards == std::vector<int>{1});
@@ -298,7 +291,7 @@ TEST_CASE("the gradient of ids' weights reads the row of each id and the gradien
 
 TEST_CASE("without the gradient of weights the iteration is what it was") {
   Program without = of_weights(", weight_gradient: false");
-  CHECK(in_role(without, OpRole::weight_gradient).empty());
+  CHECK(ops_in(without, OpRole::weight_gradient).empty());
   const Program with = of_weights("");
   CHECK(with.ops.size() == without.ops.size() + 1);
   const Cluster cluster = toy_cluster();
@@ -309,7 +302,7 @@ TEST_CASE("without the gradient of weights the iteration is what it was") {
   CHECK(ms("") > ms(", weight_gradient: false"));
   // No weight, no gradient of it.
   const Program plain = lowered_plan(plan_of(Strategy::table_wise), with_table("pooling_factor: 2"), cluster);
-  CHECK(in_role(plain, OpRole::weight_gradient).empty());
+  CHECK(ops_in(plain, OpRole::weight_gradient).empty());
   CHECK(error_of([] { with_table("features: [{name: b, weight_gradient: false}]"); }).find("has no effect") !=
         std::string::npos);
 }
@@ -318,7 +311,7 @@ TEST_CASE("it takes what a lookup of the same rows takes by each compute model, 
   ClusterSpec spec = cluster_spec("dgx_h100.yaml", 1);
   const Cluster cluster{ClusterSpec(spec)};
   const Program program = lowered_plan(plan_of(Strategy::table_wise), weighted(""), cluster);
-  const Op& op = *in_role(program, OpRole::weight_gradient).front();
+  const Op& op = *ops_in(program, OpRole::weight_gradient).front();
   const auto lookup = std::ranges::find_if(
       program.ops, [&](const Op& each) { return each.role == OpRole::lookup && each.shards == op.shards; });
   for (const char* const model : {"roofline", "gpu_kernels"}) {
@@ -340,7 +333,7 @@ TEST_CASE("it takes what a lookup of the same rows takes by each compute model, 
 TEST_CASE("only FBGEMM's kernels compute the gradient of weights") {
   const Workload per_table = weighted("", "embedding_kernels: per_table\n");
   const Program program = lowered_plan(plan_of(Strategy::table_wise), per_table, toy_cluster());
-  CHECK(in_role(program, OpRole::weight_gradient).empty());
+  CHECK(ops_in(program, OpRole::weight_gradient).empty());
 }
 
 }  // namespace shardsim::ddp_gradients_test

@@ -221,6 +221,25 @@ inline std::vector<const Op*> ops_named(const Program& program, const std::strin
   return found;
 }
 
+inline const Op& only_op(const Program& program, const std::string& name) {
+  const std::vector<const Op*> found = ops_named(program, name);
+  REQUIRE(found.size() == 1);
+  return *found.front();
+}
+
+inline std::vector<const Op*> ops_in(const Program& program, OpRole role) {
+  std::vector<const Op*> found;
+  for (const Op& op : program.ops)
+    if (op.role == role) found.push_back(&op);
+  return found;
+}
+
+// The first one in that role; null where there is none.
+inline const Op* first_in(const Program& program, OpRole role) {
+  const auto found = std::ranges::find(program.ops, role, &Op::role);
+  return found == program.ops.end() ? nullptr : &*found;
+}
+
 inline std::string stream_of(const Program& program, const Op& op) {
   return program.streams[static_cast<std::size_t>(op.stream)];
 }

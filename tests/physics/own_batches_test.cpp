@@ -31,12 +31,6 @@ Program program_of(Strategy strategy, const std::string& of_a, const std::string
   return lowered_plan(plan_of(strategy), batches_of(of_a, of_b, more), toy_cluster());
 }
 
-const Op& only(const Program& program, const std::string& name) {
-  const std::vector<const Op*> found = ops_named(program, name);
-  REQUIRE(found.size() == 1);
-  return *found.front();
-}
-
 constexpr Strategy kAll[] = {Strategy::data_parallel,    Strategy::table_wise,     Strategy::column_wise,
                              Strategy::row_wise,         Strategy::table_row_wise, Strategy::grid_shard,
                              Strategy::table_column_wise};
@@ -76,25 +70,25 @@ TEST_CASE("a half of the samples brings half of the ids, lengths, vectors and pa
 
 TEST_CASE("each feature has its own batch, and every sample of the batch its vector in the end") {
   const Program program = program_of(Strategy::table_wise, "8", "32");
-  const Op& lookup = only(program, "lookup_table_wise");
+  const Op& lookup = only_op(program, "lookup_table_wise");
   CHECK(lookup.lookups.at(0) == 8 * 8 * 3);
   CHECK(lookup.lookups.at(5) == 8 * 32 * 2);
   CHECK(lookup.bags.at(0) == 8 * 8);
   // Table b has the batch of the workload, and is in a module with one that has not: one gather expands both.
-  CHECK(only(program, "expand_batch").hbm_bytes.at(0) == 2 * 2 * 32 * 64 * 4);
-  CHECK(only(program, "sum_batch").hbm_bytes.at(0) == 2 * 3 * 32 * 64 * 4 + (8 + 32) * 64 * 4);
-  CHECK(moved(program, only(program, "input_strides_all_to_all")).total == 2 * 8 * 8);
-  CHECK(moved(program, only(program, "input_lengths_all_to_all")).total == 8 * (8 + 32) * 4);
+  CHECK(only_op(program, "expand_batch").hbm_bytes.at(0) == 2 * 2 * 32 * 64 * 4);
+  CHECK(only_op(program, "sum_batch").hbm_bytes.at(0) == 2 * 3 * 32 * 64 * 4 + (8 + 32) * 64 * 4);
+  CHECK(moved(program, only_op(program, "input_strides_all_to_all")).total == 2 * 8 * 8);
+  CHECK(moved(program, only_op(program, "input_lengths_all_to_all")).total == 8 * (8 + 32) * 4);
   const Op& dense = *std::ranges::find(program.ops, OpRole::dense_forward, &Op::role);
-  CHECK(waits_for(program, dense, only(program, "expand_batch").id));
+  CHECK(waits_for(program, dense, only_op(program, "expand_batch").id));
 }
 
 TEST_CASE("a feature with all samples but one is expanded as one with all, where another has its own batch") {
   for (const Strategy strategy : kAll) {
     const Program all = program_of(strategy, "8", "32"), most = program_of(strategy, "8", "31");
-    CHECK(only(all, "expand_batch").hbm_bytes == only(most, "expand_batch").hbm_bytes);
+    CHECK(only_op(all, "expand_batch").hbm_bytes == only_op(most, "expand_batch").hbm_bytes);
     if (strategy == Strategy::data_parallel) continue;
-    const Op &of_all = only(all, "input_strides_all_to_all"), &of_most = only(most, "input_strides_all_to_all");
+    const Op &of_all = only_op(all, "input_strides_all_to_all"), &of_most = only_op(most, "input_strides_all_to_all");
     CHECK(moved(all, of_all).total == moved(most, of_most).total);
   }
 }
@@ -108,8 +102,8 @@ TEST_CASE("features of one table have batches of their own") {
   CHECK(batch_of(workload.tables.front(), 32) * workload.tables.front().average_length == 4 * 2 + 16);
   const Plan plan{{placed(0, Strategy::table_wise, {{3}})}};
   const Program program = lowered_plan(plan, workload, toy_cluster());
-  CHECK(only(program, "lookup_table_wise").lookups.at(3) == 8 * (4 * 2 + 16));
-  CHECK(only(program, "lookup_table_wise").bags.at(3) == 8 * (4 + 16));
+  CHECK(only_op(program, "lookup_table_wise").lookups.at(3) == 8 * (4 * 2 + 16));
+  CHECK(only_op(program, "lookup_table_wise").bags.at(3) == 8 * (4 + 16));
 }
 
 TEST_CASE("fewer samples of a feature never take longer, nor more memory, than the copies of their vectors") {

@@ -31,15 +31,9 @@ std::int64_t wire_bytes(const Program& program, OpRole role) {
   return bytes;
 }
 
-const Op& only(const Program& program, const std::string& name, OpRole role) {
+const Op& op_in_role(const Program& program, const std::string& name, OpRole role) {
   std::vector<const Op*> found = ops_named(program, name);
   std::erase_if(found, [&](const Op* op) { return op->role != role; });
-  REQUIRE(found.size() == 1);
-  return *found.front();
-}
-
-const Op& only(const Program& program, const std::string& name) {
-  const std::vector<const Op*> found = ops_named(program, name);
   REQUIRE(found.size() == 1);
   return *found.front();
 }
@@ -94,10 +88,10 @@ TEST_CASE("sums that cross nodes are vectors of the type that was asked for, wit
       const int row = role == OpRole::exchange_output ? 16 : 32;
       CHECK(row * wire_bytes(scaled, role) == (row + 8) * wire_bytes(fp8, role));
     }
-    CHECK(only(fp8, "cross_node_all_to_all", OpRole::exchange_output).dtype == "fp8");
-    CHECK(only(fp8, "cross_node_all_to_all", OpRole::exchange_gradient).dtype == "fp8");
-    CHECK(only(fp8, "intra_node_reduce_scatter").dtype == "fp16");
-    CHECK(only(fp8, "intra_node_all_gather").dtype == "bf16");
+    CHECK(op_in_role(fp8, "cross_node_all_to_all", OpRole::exchange_output).dtype == "fp8");
+    CHECK(op_in_role(fp8, "cross_node_all_to_all", OpRole::exchange_gradient).dtype == "fp8");
+    CHECK(only_op(fp8, "intra_node_reduce_scatter").dtype == "fp16");
+    CHECK(only_op(fp8, "intra_node_all_gather").dtype == "bf16");
   }
 }
 
@@ -133,8 +127,8 @@ TEST_CASE("mx4 has half a byte for each element and an exponent for each group, 
   }
   const Program coded = program_of(Strategy::table_wise, "forward: mx4, backward: mx4, kernels: true");
   // 8 ranks x 32 bags x 64 columns: 4 bytes each in the table, 34 of a vector on the wire.
-  CHECK(only(coded, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * (64 * 4 + 34));
-  CHECK(only(coded, "decode_gradients").hbm_bytes.at(5) == 8 * 32 * (64 * 4 + 34));
+  CHECK(only_op(coded, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * (64 * 4 + 34));
+  CHECK(only_op(coded, "decode_gradients").hbm_bytes.at(5) == 8 * 32 * (64 * 4 + 34));
 }
 
 TEST_CASE("a row that shares a scale may have several vectors, where those of a rank are whole rows") {
@@ -161,38 +155,38 @@ TEST_CASE("a row that shares a scale may have several vectors, where those of a 
 
 TEST_CASE("a kernel in front of each exchange and one behind it convert all vectors once") {
   const Program program = program_of(Strategy::table_wise, "forward: fp16, backward: fp8, kernels: true");
-  const Op &encode = only(program, "encode_vectors"), &decode = only(program, "decode_vectors");
+  const Op &encode = only_op(program, "encode_vectors"), &decode = only_op(program, "decode_vectors");
   // 8 ranks x 32 bags x 64 columns: 4 bytes each in the table, 2 on the wire.
   CHECK(encode.hbm_bytes.at(0) == 8 * 32 * 64 * 6);
   CHECK(encode.hbm_bytes.at(5) == 8 * 32 * 64 * 6);
   CHECK(encode.hbm_bytes.at(1) == 0);
   CHECK(decode.hbm_bytes.at(3) == 2 * 32 * 64 * 6);
-  CHECK(only(program, "encode_gradients").hbm_bytes.at(3) == 2 * 32 * 64 * 5);
-  CHECK(only(program, "decode_gradients").hbm_bytes.at(5) == 8 * 32 * 64 * 5);
+  CHECK(only_op(program, "encode_gradients").hbm_bytes.at(3) == 2 * 32 * 64 * 5);
+  CHECK(only_op(program, "decode_gradients").hbm_bytes.at(5) == 8 * 32 * 64 * 5);
   const Op& exchange = *std::ranges::find(program.ops, OpRole::exchange_output, &Op::role);
   CHECK(waits_for(program, exchange, encode.id));
   CHECK(waits_for(program, decode, exchange.id));
-  CHECK(waits_for(program, only(program, "concat_permute"), decode.id));
+  CHECK(waits_for(program, only_op(program, "concat_permute"), decode.id));
 }
 
 TEST_CASE("sums that cross nodes are converted before, between and behind the two exchanges") {
   const Program program = program_of(Strategy::table_row_wise, "forward: fp16, backward: bf16, kernels: true");
   // A node's ranks bring sums for 8 ranks x 32 bags, and get a quarter of them each.
-  CHECK(only(program, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * 64 * 6);
-  CHECK(only(program, "recode_vectors").hbm_bytes.at(0) == 2 * 8 * 32 * 64 * 6 / 4);
-  CHECK(only(program, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 6);
-  CHECK(only(program, "recode_gradients").hbm_bytes.at(7) == 2 * 8 * 32 * 64 * 6 / 4);
-  CHECK(only(program, "decode_gradients").hbm_bytes.at(7) == 8 * 32 * 64 * 6);
+  CHECK(only_op(program, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * 64 * 6);
+  CHECK(only_op(program, "recode_vectors").hbm_bytes.at(0) == 2 * 8 * 32 * 64 * 6 / 4);
+  CHECK(only_op(program, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 6);
+  CHECK(only_op(program, "recode_gradients").hbm_bytes.at(7) == 2 * 8 * 32 * 64 * 6 / 4);
+  CHECK(only_op(program, "decode_gradients").hbm_bytes.at(7) == 8 * 32 * 64 * 6);
 }
 
 TEST_CASE("between the two exchanges sums leave the codec of the one and enter that of the other") {
   const Program fp8 = program_of(Strategy::table_row_wise, "forward: fp8, backward: fp8, kernels: true");
-  CHECK(only(fp8, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * 64 * 6);
-  CHECK(only(fp8, "recode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * (6 + 5));
-  CHECK(only(fp8, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 5);
-  CHECK(only(fp8, "encode_gradients").hbm_bytes.at(0) == 2 * 32 * 64 * 5);
-  CHECK(only(fp8, "recode_gradients").hbm_bytes.at(7) == 2 * 32 * 64 * (6 + 5));
-  CHECK(only(fp8, "decode_gradients").hbm_bytes.at(7) == 8 * 32 * 64 * 6);
+  CHECK(only_op(fp8, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * 64 * 6);
+  CHECK(only_op(fp8, "recode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * (6 + 5));
+  CHECK(only_op(fp8, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 5);
+  CHECK(only_op(fp8, "encode_gradients").hbm_bytes.at(0) == 2 * 32 * 64 * 5);
+  CHECK(only_op(fp8, "recode_gradients").hbm_bytes.at(7) == 2 * 32 * 64 * (6 + 5));
+  CHECK(only_op(fp8, "decode_gradients").hbm_bytes.at(7) == 8 * 32 * 64 * 6);
 }
 
 TEST_CASE("where a node has one GPU or all are in one node there is one exchange, and one codec") {
@@ -202,14 +196,14 @@ TEST_CASE("where a node has one GPU or all are in one node there is one exchange
   const Plan apart{{placed(0, Strategy::table_row_wise, {{0}}), placed(1, Strategy::table_row_wise, {{5}})}};
   const Program across = lowered_plan(apart, workload, Cluster(spec));
   CHECK(ops_named(across, "recode_vectors").empty());
-  CHECK(only(across, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * 64 * 5);
-  CHECK(only(across, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 5);
+  CHECK(only_op(across, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * 64 * 5);
+  CHECK(only_op(across, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 5);
   const Plan together{
       {placed(0, Strategy::table_row_wise, {{0, 1, 2, 3}}), placed(1, Strategy::table_row_wise, {{0, 1, 2, 3}})}};
   const Program inside = lowered_plan(together, workload, Cluster(cluster_spec("toy_2x4.yaml", 1)));
   CHECK(ops_named(inside, "recode_vectors").empty());
-  CHECK(only(inside, "encode_vectors").hbm_bytes.at(0) == 4 * 2 * 32 * 64 * 6);
-  CHECK(only(inside, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 6);
+  CHECK(only_op(inside, "encode_vectors").hbm_bytes.at(0) == 4 * 2 * 32 * 64 * 6);
+  CHECK(only_op(inside, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 6);
 }
 
 // TorchRec decodes gradients and then divides them (torchrec/distributed/comm_ops.py).

@@ -51,13 +51,8 @@ Placement stored(const std::string& kernel, double load_factor, std::int64_t l2 
   return placement;
 }
 
-const Op* in_role(const Program& program, OpRole role) {
-  const auto found = std::ranges::find(program.ops, role, &Op::role);
-  return found == program.ops.end() ? nullptr : &*found;
-}
-
 const Op& need(const Program& program, OpRole role) {
-  const Op* const op = in_role(program, role);
+  const Op* const op = first_in(program, role);
   REQUIRE(op != nullptr);
   return *op;
 }
@@ -103,7 +98,7 @@ TEST_CASE("the first cache misses as one of fused_uvm_caching does, whatever cac
     const Program program = lowered_plan({{stored("key_value", 0.2)}}, *workload, cluster);
     CHECK(need(program, OpRole::prefetch_rows).host_bytes == need(uvm, OpRole::prefetch_rows).host_bytes);
     CHECK(need(program, OpRole::lookup).hbm_bytes == need(uvm, OpRole::lookup).hbm_bytes);
-    CHECK(in_role(uvm, OpRole::fetch_rows) == nullptr);
+    CHECK(first_in(uvm, OpRole::fetch_rows) == nullptr);
   }
 }
 

@@ -118,16 +118,7 @@ TEST_CASE(
             .size() == 1);
 }
 
-namespace {
-
-std::vector<const Op*> in_role(const Program& program, OpRole role) {
-  std::vector<const Op*> found;
-  for (const Op& op : program.ops)
-    if (op.role == role) found.push_back(&op);
-  return found;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("fully sharded rows leave for their replicas behind the lookup, and come back ahead of the update") {
   for (const char* const pipeline : {"none", "sparse_dist", "fused_sparse_dist"}) {
@@ -139,10 +130,10 @@ TEST_CASE("fully sharded rows leave for their replicas behind the lookup, and co
                             pipeline)),
         toy_cluster());
     CHECK(averages(program).empty());
-    REQUIRE(in_role(program, OpRole::scatter_rows).size() == 1);
-    REQUIRE(in_role(program, OpRole::gather_rows).size() == 1);
-    const Op &scatter = *in_role(program, OpRole::scatter_rows).front(),
-             &gather = *in_role(program, OpRole::gather_rows).front();
+    REQUIRE(ops_in(program, OpRole::scatter_rows).size() == 1);
+    REQUIRE(ops_in(program, OpRole::gather_rows).size() == 1);
+    const Op &scatter = *ops_in(program, OpRole::scatter_rows).front(),
+             &gather = *ops_in(program, OpRole::gather_rows).front();
     for (const Op* const call : {&scatter, &gather}) {
       CHECK(call->group == "replica");
       CHECK(stream_of(program, *call) == "replica");
@@ -151,10 +142,10 @@ TEST_CASE("fully sharded rows leave for their replicas behind the lookup, and co
     // 2 x rows x (K - 1) / K over the wire, K = 2: a half each way.
     CHECK(moved_by(program, scatter, false)[0] == 1000 * 64 * 4 / 2);
     CHECK(moved_by(program, gather, true)[4] == 600 * 64 * 4 / 2);
-    CHECK(waits_for(program, scatter, in_role(program, OpRole::lookup).front()->id));
-    CHECK(waits_for(program, *in_role(program, OpRole::order_output).front(), scatter.id));
-    CHECK(waits_for(program, gather, in_role(program, OpRole::divide_gradient).front()->id));
-    CHECK(waits_for(program, *in_role(program, OpRole::update).front(), gather.id));
+    CHECK(waits_for(program, scatter, ops_in(program, OpRole::lookup).front()->id));
+    CHECK(waits_for(program, *ops_in(program, OpRole::order_output).front(), scatter.id));
+    CHECK(waits_for(program, gather, ops_in(program, OpRole::divide_gradient).front()->id));
+    CHECK(waits_for(program, *ops_in(program, OpRole::update).front(), gather.id));
     Program named = program;
     named.case_name = "groups";
     CHECK(program_from_tree(parse_json(program_to_json(named), "test")) == named);
@@ -165,7 +156,7 @@ TEST_CASE("rows that replicas cannot share evenly are filled up") {
   const Program program = of_world(plan_of_four(Strategy::table_wise),
                                    grouped("size: 4, members: consecutive, strategy: fully_sharded"), nodes_of_four(3));
   // 64,000 and 38,400 elements among three.
-  CHECK(in_role(program, OpRole::scatter_rows).front()->bytes_by_set ==
+  CHECK(ops_in(program, OpRole::scatter_rows).front()->bytes_by_set ==
         std::vector<std::int64_t>{3 * 21334 * 4, 0, 3 * 12800 * 4, 0});
 }
 

@@ -1,3 +1,5 @@
+
+
 #include "plan/plan_file.h"
 
 #include <doctest/doctest.h>
@@ -5,6 +7,7 @@
 #include "base/rng.h"
 #include "base/tree/json.h"
 #include "plan/check.h"
+#include "tests/base/edited_text.h"
 #include "tests/plan/test_setting.h"
 #include "tests/without_columns.h"
 
@@ -35,12 +38,6 @@ std::string tiered(const std::string& tiers = R"([
 "tiers": )" +
          tiers +
          R"(}}, "ebc": {"recent": {"sharding_type": "data_parallel", "compute_kernel": "dense", "ranks": [0, 1, 2, 3, 4, 5, 6, 7]}}}})";
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  const std::size_t at = text.find(what);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, what.size(), with);
 }
 
 }  // namespace
@@ -111,7 +108,7 @@ TEST_CASE("TorchRec's own types are read and written in its shape") {
 
 TEST_CASE("module paths are kept as they are read") {
   const Setting setting;
-  const std::string text = replaced(tiered(), "\"ebc\"", "\"model.sparse.ebc2\"");
+  const std::string text = edited(tiered(), "\"ebc\"", "\"model.sparse.ebc2\"");
   const Plan plan = setting.read(text);
   CHECK(plan.modules == std::map<int, std::string>{{1, "model.sparse.ebc2"}});
   const std::string written = plan_to_json(plan, setting.workload, setting.cluster);
@@ -233,16 +230,15 @@ TEST_CASE("the types that stay in a node are read and written in TorchRec's shap
   CHECK(nlohmann::json::parse(ours)["plan"]["ebc"]["recent"]["ranks"] == nlohmann::json({0, 1, 6, 7}));
 
   const auto fault = [&](const std::string& text) { return setting.fault(text); };
-  CHECK(has(fault(plan_text(replaced(grid, "[0, 1, 6", "[0, 1, 2"), rows)), "beside rank 2"));
-  CHECK(has(fault(plan_text(replaced(grid, "[501, 128]", "[500, 128]"), rows)), "even blocks of rows"));
-  CHECK(has(fault(plan_text(replaced(grid, "fused_uvm_caching", "fused_umv"), rows)),
+  CHECK(has(fault(plan_text(edited(grid, "[0, 1, 6", "[0, 1, 2"), rows)), "beside rank 2"));
+  CHECK(has(fault(plan_text(edited(grid, "[501, 128]", "[500, 128]"), rows)), "even blocks of rows"));
+  CHECK(has(fault(plan_text(edited(grid, "fused_uvm_caching", "fused_umv"), rows)),
             "plan.json:1: table 'recent': unknown compute kernel"));
-  CHECK(has(fault(plan_text(grid, replaced(replaced(rows, "[4, 5", "[3, 5"), "rank:4/cuda:0", "rank:3/cuda:3"))),
+  CHECK(has(fault(plan_text(grid, edited(edited(rows, "[4, 5", "[3, 5"), "rank:4/cuda:0", "rank:3/cuda:3"))),
             "table 'history', table_row_wise: rank 5 is on node 1, others are on node 0"));
-  CHECK(has(
-      fault(plan_text(grid, replaced(replaced(columns, "[4, 4]", "[4, 3]"), "32], \"placement\": \"rank:4/cuda:0\"}]",
-                                     "32], \"placement\": \"rank:3/cuda:3\"}]"))),
-      "table 'history', table_column_wise: rank 3 is on node 0, others are on node 1"));
+  CHECK(has(fault(plan_text(grid, edited(edited(columns, "[4, 4]", "[4, 3]"), "32], \"placement\": \"rank:4/cuda:0\"}]",
+                                         "32], \"placement\": \"rank:3/cuda:3\"}]"))),
+            "table 'history', table_column_wise: rank 3 is on node 0, others are on node 1"));
   CHECK(has(fault(plan_text(R"({"sharding_type": "data_parallel", "compute_kernel": "fused", "ranks": [0, 1, 2, 3, 4, 5,
     6, 7]})",
                             rows)),
@@ -305,14 +301,14 @@ TEST_CASE("a table has as many tiers as a Program can have, and the one beyond t
   const std::string three =
       "[\n{\"rows\": [0, 2]" + tier + ",\n{\"rows\": [2, 9]" + tier + ",\n{\"rows\": [9, 8000]" + tier;
   CHECK(setting.fault(tiered(three + "]")).empty());
-  const std::string four = replaced(three, "8000", "50") + ",\n{\"rows\": [50, 8000]" + tier + "]";
+  const std::string four = edited(three, "8000", "50") + ",\n{\"rows\": [50, 8000]" + tier + "]";
   CHECK(has(setting.fault(tiered(four)), "plan.json:8: table 'history' has more than 3 tiers"));
 }
 
 TEST_CASE("what is wrong in a plan file is told with its line") {
   const Setting setting;
   REQUIRE(setting.fault(tiered()).empty());
-  CHECK(has(setting.fault(replaced(tiered(), "\"access_share\": 0.25", "\"access_share\": \"abc\"")), "access_share"));
+  CHECK(has(setting.fault(edited(tiered(), "\"access_share\": 0.25", "\"access_share\": \"abc\"")), "access_share"));
   struct Case {
     std::string what, with, says;
   };
@@ -358,7 +354,7 @@ TEST_CASE("what is wrong in a plan file is told with its line") {
        }) {
     CAPTURE(item.what);
     CAPTURE(item.with);
-    const std::string text = setting.fault(replaced(tiered(), item.what, item.with));
+    const std::string text = setting.fault(edited(tiered(), item.what, item.with));
     CHECK(has(text, "plan.json"));
     CHECK(has(text, item.says));
     CHECK_FALSE(has(text, "\n"));

@@ -48,6 +48,14 @@ inline Table sequence_table(const std::string& name, std::uint64_t rows, std::in
   return table;
 }
 
+inline Table pooled_table(const std::string& name, std::uint64_t rows, std::int64_t dim, double pooling = 1) {
+  Table table = sequence_table(name, rows, dim);
+  table.kind = TableKind::pooled;
+  table.features = {{name, pooling, 1, false}};
+  table.average_length = pooling;
+  return table;
+}
+
 // A piecewise power law with knots at whole ranks.
 inline Table power_law_table(const std::string& name, std::uint64_t rows, const std::vector<double>& fractions,
                              const std::vector<double>& ln_p) {

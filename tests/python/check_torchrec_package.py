@@ -138,6 +138,48 @@ def test_constraints_beyond_types_are_kept_or_told():
     assert "enforce_hbm" in str(told[0].message) and "clicks" in str(told[0].message), told
 
 
+def test_constraints_of_key_value_stores():
+    """Their caches are the scenario's: their load factor and their sizes, in TorchRec's units."""
+    stores = rec.ParameterConstraints(
+        sharding_types=["row_wise"], compute_kernels=["key_value"], pooling_factors=[10.0, 2.5], num_poolings=[1.0, 1.0],
+        cache_params=rec.CacheParams(load_factor=0.1), key_value_params=rec.KeyValueParams(max_l1_cache_size=4, l2_cache_size=1))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=512,
+                                          constraints={"sparse.items.id": stores})
+    assert not told, [str(each.message) for each in told]
+    assert json.loads(made.text)["constraints"]["sparse.items.id"] == {
+        "sharding_types": ["row_wise"], "compute_kernels": ["key_value"], "cache_load_factor": 0.1,
+        "max_l1_cache_size": "4 MiB", "l2_cache_size": "1 GiB", "torchrec_only": True}
+    plan = shardsim.plan(made)
+    planned = shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec).plan["sparse.items"]["id"]
+    assert (planned.key_value_params.max_l1_cache_size, planned.cache_params.load_factor) == (4, 0.1), planned
+
+    def options():
+        of = json.loads(plan.text)["plan"]
+        for path, tables in of.items():
+            for name, entry in tables.items():
+                cuts = entry.get("shards") or [{"shard_sizes": [1, 1], "shard_offsets": [0, 0], "placement": "rank:0"}] * 8
+                shards = [rec.Shard(each["shard_sizes"], each["shard_offsets"], int(re.split("[:/]", each["placement"])[1]))
+                          for each in cuts]
+                option = rec.ShardingOption(name, path, entry["sharding_type"], entry["compute_kernel"], shards)
+                if entry["compute_kernel"] == "key_value":
+                    option.cache_params, option.key_value_params = stores.cache_params, stores.key_value_params
+                yield option
+
+    rated = shardsim.torchrec.PerfModel(made, MODEL).rate(list(options()))
+    assert rated == shardsim.simulate(made, plan=plan).iteration_ms, rated
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        shardsim.torchrec.scenario(MODEL, cluster="dgx_h100", batch_per_gpu=8, constraints={
+            "clicks": rec.ParameterConstraints(compute_kernels=["fused"], key_value_params=rec.KeyValueParams(l2_cache_size=1))})
+    assert len(told) == 1 and "key_value_params.l2_cache_size" in str(told[0].message), told
+    wrong = rec.ParameterConstraints(min_partition=float("nan"))
+    assert "constraints['clicks'].min_partition" in failure_of(lambda: shardsim.torchrec.scenario(
+        MODEL, cluster="dgx_h100", batch_per_gpu=8, constraints={"clicks": wrong}))
+
+
+
 def options_of(plan):
     """What TorchRec's planner would hand to rate() for this plan."""
     sharding = shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec)
@@ -345,6 +387,14 @@ def placed(type_, kernel, ranks, rows, columns, **more):
     for key, value in more.items():
         setattr(made, key, value)
     return made
+
+
+def test_plans_have_every_table_of_the_model():
+    sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario()), MODEL, classes=rec)
+    del sharding.plan["history"]
+    told = failure_of(lambda: shardsim.torchrec.from_sharding_plan(sharding, MODEL))
+    assert told == ("sharding_plan: the plan has no table 'clicks' in a module 'history'. Give the plan of the whole model, or a "
+                    "model without what TorchRec does not shard."), told
 
 
 def test_plans_come_back_with_what_is_not_simulated():

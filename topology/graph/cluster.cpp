@@ -51,10 +51,6 @@ PathClass farthest_hop(const NodeGraph& graph, const std::vector<std::vector<int
   return farthest;
 }
 
-bool is_nvlink(LinkKind kind) {
-  return kind == LinkKind::nvlink_out || kind == LinkKind::nvlink_in || kind == LinkKind::nvlink_mesh;
-}
-
 }  // namespace
 
 Cluster::Cluster(ClusterSpec spec) : spec_(checked(std::move(spec))) {
@@ -181,10 +177,6 @@ std::string Cluster::link_name(LinkId link) const {
   return fmt::format("node{}/{}", node, node_.names[named.local]);
 }
 
-const Route& Cluster::local_route(int from_gpu, int to_gpu) const {
-  return node_.routes[from_gpu][to_gpu];
-}
-
 Route Cluster::route(int from_rank, int to_rank) const {
   const int node = node_of(from_rank);
   if (node != node_of(to_rank)) return route_between_nodes(from_rank, to_rank);
@@ -222,18 +214,6 @@ void Cluster::find_width(Route& route) const {
   if (route.links.empty()) return;
   route.width = {std::numeric_limits<double>::infinity()};
   for (const LinkId id : route.links) route.width = std::min(route.width, links_[id].rate);
-}
-
-int Cluster::nic_of(int gpu) const {
-  return ports_.port_of_gpu.empty() ? -1 : ports_.port_of_gpu[gpu];
-}
-
-LinkId Cluster::nic_out(int node, int nic) const {
-  return on_node(node_.nic_out[nic], node);
-}
-
-LinkId Cluster::nic_in(int node, int nic) const {
-  return on_node(node_.nic_in[nic], node);
 }
 
 int Cluster::first_link_of(int leaf) const {

@@ -42,7 +42,7 @@ class Cluster {
   Route route(int from_rank, int to_rank) const;
 
   // Route inside a node between local GPUs, link ids of node 0.
-  const Route& local_route(int from_gpu, int to_gpu) const;
+  const Route& local_route(int from_gpu, int to_gpu) const { return node_.routes[from_gpu][to_gpu]; }
   // The same link on another node.
   LinkId on_node(LinkId of_node_0, int node) const {
     return of_node_0 + node * static_cast<LinkId>(node_.links.size());
@@ -51,9 +51,10 @@ class Cluster {
   // NIC ports: NICs, or where each GPU has several of its own, all of them as one port of their summed rate.
   int nics_per_node() const { return static_cast<int>(ports_.nics.size()); }
   const NicPorts& nic_ports() const { return ports_; }
-  int nic_of(int gpu) const;  // local port index, nearest by path class; -1 without NICs
-  LinkId nic_out(int node, int nic) const;
-  LinkId nic_in(int node, int nic) const;
+  // Local port index, nearest by path class; -1 without NICs.
+  int nic_of(int gpu) const { return ports_.port_of_gpu.empty() ? -1 : ports_.port_of_gpu[gpu]; }
+  LinkId nic_out(int node, int nic) const { return on_node(node_.nic_out[nic], node); }
+  LinkId nic_in(int node, int nic) const { return on_node(node_.nic_in[nic], node); }
   LinkId leaf_up(int leaf) const;  // above a node that is here; -1 when the fabric never limits
   LinkId leaf_down(int leaf) const;
 

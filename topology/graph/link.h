@@ -24,6 +24,16 @@ enum class LinkKind {
   leaf_down
 };
 
+inline bool is_nvlink(LinkKind kind) {
+  return kind == LinkKind::nvlink_out || kind == LinkKind::nvlink_in || kind == LinkKind::nvlink_mesh;
+}
+inline bool is_pcie(LinkKind kind) {
+  return kind == LinkKind::pcie_out || kind == LinkKind::pcie_in || kind == LinkKind::pcie_trunk;
+}
+inline bool is_nic(LinkKind kind) {
+  return kind >= LinkKind::nic_out;
+}
+
 // One direction of one link: the unit of capacity in every simulation. A large world has hundreds of thousands, which
 // have no name until it is asked for (Cluster::link_name).
 struct Link {

@@ -14,15 +14,11 @@
 namespace shardsim {
 namespace {
 
-bool is_whole(const std::string& word) {
-  return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-}
-
 // "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1234...)", with a label before it or not.
 std::string name_in_list(const std::string& line) {
   const std::size_t begin = line.find("GPU "), colon = line.find(": ", begin), end = line.find(" (UUID");
   if (begin == std::string::npos || colon == std::string::npos || end == std::string::npos || end < colon) return "";
-  if (!is_whole(line.substr(begin + 4, colon - begin - 4))) return "";
+  if (!is_digits(line.substr(begin + 4, colon - begin - 4))) return "";
   return line.substr(colon + 2, end - colon - 2);
 }
 
@@ -32,7 +28,7 @@ std::string name_in_table(const std::string& line) {
   if (bar == std::string::npos || line.find(':', bar) == std::string::npos) return "";
   const std::string_view cell = trimmed(std::string_view(line).substr(bar + 1, line.find('|', bar + 1) - bar - 1));
   const std::size_t number_end = cell.find(' ');
-  if (number_end == std::string_view::npos || !is_whole(std::string(cell.substr(0, number_end)))) return "";
+  if (number_end == std::string_view::npos || !is_digits(std::string(cell.substr(0, number_end)))) return "";
   const std::string_view rest = trimmed(cell.substr(number_end));
   const std::string name(rest.substr(0, rest.find("  ")));
   const bool is_name = name.find_first_of("0123456789") != std::string::npos && name.find_first_of(".%/") == name.npos;

@@ -7,12 +7,36 @@
 namespace shardsim {
 namespace {
 
+bool says(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string role_of_dense(std::string_view name) {
+  if (name.starts_with("dense_forward")) return "dense forward";
+  if (name.starts_with("dense_backward")) return "dense backward";
+  if (name.starts_with("dense_optimizer")) return "dense optimizer";
+  if (name == "h2d_copy") return "copies of inputs";
+  if (name == "copy" || name == "memset") return "other copies";
+  return name == "dense" ? "" : "passes over ids and vectors";
+}
+
 constexpr double kMsPerUs = 1e-3;
 OperationName name_of(const Timeline::OpInfo& op) {
   return {op.name, op.op_class == "all_to_all_v" ? "all_to_all" : op.op_class};
 }
 
 }  // namespace
+
+std::string operation_role(std::string_view name, std::string_view op_class) {
+  if (op_class == "lookup") return "lookups";
+  if (op_class == "update") return "updates";
+  if (op_class == "dense") return role_of_dense(name);
+  if (op_class == "all_to_all" || op_class == "all_to_all_v") {
+    if (name.starts_with("input_")) return "exchange of ids";
+    return says(name, "grad") ? "exchange of gradients" : "exchange of vectors";
+  }
+  return "";
+}
 
 OperationTimes::OperationTimes(const Timeline& timeline, const std::set<int>& ranks) {
   std::set<int> ran;

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <fstream>
 #include <set>
 
 #include "base/files.h"
+#include "base/read_files.h"
 #include "base/text.h"
 #include "program/timeline/kineto/kineto.h"
 #include "program/timeline/timeline_file.h"
@@ -26,8 +26,7 @@ std::string first_bytes(const fs::path& path) {
   if (is_folder(path))
     throw input_error({path.string()}, "is a folder, not a timeline",
                       "Name a file; for a folder of Kineto traces write --observed-kineto DIR");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw cannot_read(path.string(), errno);
+  std::ifstream in = open_to_read(path);
   std::string bytes(kHdf5Signature.size(), '\0');
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<std::size_t>(in.gcount()));

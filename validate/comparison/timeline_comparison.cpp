@@ -16,7 +16,6 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "validate/comparison/compared_side.h"
-#include "validate/comparison/operation_role.h"
 
 namespace shardsim {
 namespace {

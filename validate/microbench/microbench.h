@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "program/program.h"
 #include "validate/microbench/bench_device.h"
-#include "validate/microbench/rotation.h"
+#include "validate/microbench/bench_input.h"
 
 namespace shardsim {
 

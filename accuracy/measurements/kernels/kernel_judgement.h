@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "accuracy/measurements/judged_row.h"
-#include "accuracy/measurements/kernels/kernel_map.h"
+#include "accuracy/measurements/kernels/kernel_rows.h"
 #include "base/document/document.h"
 #include "models/compute/gpus/gpu_constants.h"
 

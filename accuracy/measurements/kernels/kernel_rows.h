@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/tree/tree.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/embedding_measurements.h"
 
@@ -36,5 +37,21 @@ struct KernelRow {
 // time or a size out of range, as read_embedding_row(); no such file in the folder.
 std::vector<KernelRow> read_kernel_rows(const std::string& path);
 std::vector<KernelRow> kernel_rows_of(std::string_view csv, const std::string& source);
+
+// Facts about rows beside those that they state themselves (docs/formats/comparisons.md, map of kernel rows).
+struct KernelMap {
+  struct Rule {
+    std::string source, op, software, gpu_cell, quality;  // each is contained in the row's cell
+    std::string gpu;                                      // the GPU that such rows are taken to be of; "": out of model
+    std::string reason;
+    bool covers(const KernelRow& row) const;
+  };
+  std::string path;
+  std::vector<Rule> gpus, out_of_model;
+};
+
+// Errors: Failure::input with place.
+KernelMap read_kernel_map(const std::string& path);
+KernelMap kernel_map_from_tree(const Tree& tree, const std::string& path);
 
 }  // namespace shardsim

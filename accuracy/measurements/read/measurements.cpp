@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/files.h"
+#include "base/read_files.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 
@@ -32,7 +33,7 @@ bool looks_like_csv(std::string_view text, const std::string& path) {
 
 // The first bytes of a file. Errors (Failure::input): it cannot be read.
 std::string head_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file = open_to_read(path);
   std::string head(kHead, '\0');
   errno = 0;
   if (!file.read(head.data(), static_cast<std::streamsize>(head.size())) && file.gcount() == 0 && !file.eof())
@@ -42,8 +43,7 @@ std::string head_of(const std::string& path) {
 }
 
 Measurements read_log(const std::string& path, const RunHints& hints) {
-  std::ifstream log(path, std::ios::binary);
-  if (!log) throw cannot_read(path, errno);
+  std::ifstream log = open_to_read(path);
   return read_nccl_tests_log(log, path, hints);
 }
 

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kMostDevices = std::size_t{1} << 18;  // more lines about ranks are no log of nccl-tests
 constexpr double kLeastUs = 1e-6, kMostUs = 1e12;
-constexpr const char* kAsPrinted = "Give the output as nccl-tests printed it";
 
 // nccl-tests has programs that no model of ours is of: --kind must not relabel them.
 bool is_other_program(const std::string& name) {

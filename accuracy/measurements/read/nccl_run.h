@@ -11,6 +11,8 @@
 
 namespace shardsim {
 
+inline constexpr const char* kAsPrinted = "Give the output as nccl-tests printed it";
+
 // A row of an nccl-tests table as it was printed.
 struct PrintedRow {
   Place place;

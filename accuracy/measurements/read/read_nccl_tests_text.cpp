@@ -8,7 +8,6 @@
 #include <sstream>
 #include <utility>
 
-#include "accuracy/measurements/read/log_command.h"
 #include "accuracy/measurements/read/log_line.h"
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/nccl_run.h"
@@ -18,19 +17,9 @@
 namespace shardsim {
 namespace {
 
-constexpr const char* kAsPrinted = "Give the output as nccl-tests printed it";
 constexpr std::size_t kMostLine = 1 << 16;  // longer ones are no lines of nccl-tests; what is beyond is not looked at
 
 using Words = std::vector<std::string>;
-
-Words words_of(std::string_view line) {
-  std::istringstream words{std::string(line)};
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
-bool is_digits(const std::string& word) {
-  return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-}
 
 bool is_number(const std::string& word) {
   return word == "N/A" || (!word.empty() && word.find_first_not_of("0123456789.eE+-") == std::string::npos);

@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "accuracy/measurements/read/log_command.h"
+#include "accuracy/measurements/read/log_line.h"
 #include "base/text.h"
 #include "topology/spec/nccl_settings.h"
 #include "topology/spec/network_spec.h"

@@ -18,12 +18,6 @@ namespace {
 
 constexpr const char* kSystemMapSchema = "shardsim.clusters_map/1";
 
-// Keys of a YAML map come with underscores for hyphens, labels as their authors wrote them.
-std::string plain_label(std::string label) {
-  std::ranges::replace(label, '-', '_');
-  return label;
-}
-
 // "set" edits leaves of the cluster by dotted paths, as in the cases of a scenario.
 void apply_overrides(Tree& cluster, const Tree* set) {
   if (set == nullptr) return;
@@ -73,9 +67,7 @@ std::vector<MappedSystem> case_systems(const std::string& label, const Tree& tre
 // `label: NAME` is short for `label: {cluster: NAME}`.
 Tree whole_entry(const Tree& stated) {
   if (stated.kind != Tree::Kind::scalar) return stated;
-  Tree map;
-  map.kind = Tree::Kind::map;
-  map.place = stated.place;
+  Tree map = empty_map(stated.place);
   map.fields.emplace_back("cluster", stated);
   return map;
 }
@@ -116,14 +108,14 @@ std::vector<std::string> labels(const SystemMap& map) {
 }
 
 const MappedSystem* find_system(const SystemMap& map, const std::string& label) {
-  const auto found = std::ranges::find(map.systems, plain_label(label),
-                                       [](const MappedSystem& system) { return plain_label(system.label); });
+  const auto found =
+      std::ranges::find(map.systems, as_key(label), [](const MappedSystem& system) { return as_key(system.label); });
   return found == map.systems.end() ? nullptr : &*found;
 }
 
 const Error* find_fault(const SystemMap& map, const std::string& label) {
-  const auto found = std::ranges::find(map.faulty, plain_label(label),
-                                       [](const std::pair<std::string, Error>& one) { return plain_label(one.first); });
+  const auto found = std::ranges::find(map.faulty, as_key(label),
+                                       [](const std::pair<std::string, Error>& one) { return as_key(one.first); });
   return found == map.faulty.end() ? nullptr : &found->second;
 }
 
@@ -166,7 +158,7 @@ void check_rules(const SystemMap& map, const Tree& entries) {
 }  // namespace
 
 bool OutOfModel::covers(const MeasuredRow& row) const {
-  if (!system.empty() && plain_label(system) != plain_label(row.system)) return false;
+  if (!system.empty() && as_key(system) != as_key(row.system)) return false;
   if (!setting.empty() && setting != row.setting) return false;
   if (!notes.empty() && row.notes.find(notes) == std::string::npos) return false;
   return nodes.empty() || std::ranges::find(nodes, row.nodes) != nodes.end();

@@ -40,6 +40,7 @@ Judgement judged(const Arguments& given, const Measurements& measurements, Judge
 }
 
 int compare_collectives(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "predicting the measured collectives");
   const JudgementFolder folder(given, "collective_compare", true);
   const RunHints said = measurement_hints(given);
   const Measurements measurements = read_measurements(given.text("measurements"), said);

@@ -203,6 +203,7 @@ ClusterSpec forced(ClusterSpec spec, const Arguments& given) {
 }
 
 int predict(const Arguments& given, const Terminal&) {
+  const Progress progress = progress_of(given, "predicting");
   const Cluster asked = asked_cluster(given.text("cluster"), Arguments::place("cluster"), given);
   const Cluster cluster(forced(asked.spec(), given));
   const CollectiveRequest request = collective_request(given, cluster);

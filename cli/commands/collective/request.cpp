@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {
@@ -58,30 +59,6 @@ std::vector<std::vector<int>> named_groups(const std::string& name, int gpus, co
   return groups;
 }
 
-int rank_number(const std::string& text, const Cluster& cluster) {
-  const Place place = Arguments::place("group");
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) {
-    throw input_error(place, excerpt(text) + " is no rank", "Write world, node, cross_node, or ranks like 0,1,8-11");
-  }
-  const std::int64_t rank = parse_count(text, place);
-  if (rank < cluster.world_size()) return static_cast<int>(rank);
-  throw input_error(place, "rank " + text + " is not in the cluster",
-                    "Use ranks from 0 to " + std::to_string(cluster.world_size() - 1));
-}
-
-// "0,1,8-11".
-std::vector<int> listed_group(const std::string& text, const Cluster& cluster) {
-  std::vector<int> ranks;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t dash = part.find('-');
-    const int first = rank_number(part.substr(0, dash), cluster);
-    const int last = dash == std::string::npos ? first : rank_number(part.substr(dash + 1), cluster);
-    for (int rank = first; rank <= last; ++rank) ranks.push_back(rank);
-    if (last < first) throw input_error(Arguments::place("group"), excerpt(part) + " is empty", "Write it rising");
-  }
-  return ranks;
-}
-
 void check_members(const std::vector<std::vector<int>>& groups) {
   std::vector<int> all;
   for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
@@ -110,8 +87,12 @@ void read_groups(const Arguments& given, const Cluster& cluster, CollectiveReque
     request.groups = named_groups(request.group, gpus, cluster);
     return;
   }
+  const Place place = Arguments::place("group");
+  if (request.group.find_first_not_of("0123456789,-:/") != std::string::npos)
+    throw input_error(place, excerpt(request.group) + " is no group",
+                      "Write world, node, cross_node, or ranks like 0,1,8-11");
   for (const std::string& text : split(request.group, '/')) {
-    request.groups.push_back(listed_group(text, cluster));
+    request.groups.push_back(read_rank_sets(text, cluster.world_size(), place));
     check_in_use(request.groups.back(), gpus, cluster);
   }
   check_members(request.groups);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <utility>
 
 #include "base/document/document.h"
@@ -9,8 +8,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "cli/commands/all.h"
-#include "cli/commands/learning/learned_output.h"
-#include "cli/commands/learning/task_split.h"
+#include "cli/commands/learning/training.h"
 #include "cli/commands/shared.h"
 #include "plan/autoshard/cost_error.h"
 #include "plan/autoshard/trainer.h"
@@ -51,7 +49,13 @@ Document balance_document(const std::vector<BalanceResult>& results, const Shard
           mean_cell(result.solved, "{:.4f}", result.largest_ms), mean_cell(result.solved, "{:.3f}x", result.speed_up)},
          false});
   }
+  std::vector<JudgedWay> ways;
+  for (const BalanceResult& result : results)
+    ways.push_back({result.way, result.solved, result.largest_ms, result.speed_up});
   Document document;
+  document.blocks.emplace_back(
+      Paragraph{policy_answer(ways, split.test.size(), "the slowest shard of the policy's placements takes"),
+                Paragraph::Role::summary});
   document.add(table_section(
       "In-model",
       fmt::format(
@@ -80,14 +84,15 @@ PolicyTraining training_of(const Scenario& scenario, const Arguments& given) {
 ShardingPolicy trained(const std::vector<PolicyCase>& cases, const PolicyTraining& training, const Terminal& terminal) {
   std::vector<ShardingTask> tasks;
   for (const PolicyCase& item : cases) tasks.push_back(item.task());
-  Progress progress(terminal.stderr_is_terminal);
+  Progress progress("training");
   return train_policy(tasks, training, [&](const PolicyProgress& done) {
     throw_if_interrupted(terminal.interrupted);
-    progress.show(fmt::format("update {} of {}: reward {:.3f}", done.update, done.all, done.reward));
+    progress.count("updates", done.update, done.all, fmt::format(", reward {:.3f}", done.reward));
   });
 }
 
 int train_autoshard(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "judging the policy");
   check_learned_output(given);
   const Scenario scenario = asked_scenario(given);
   const PolicyTraining training = training_of(scenario, given);
@@ -99,8 +104,7 @@ int train_autoshard(const Arguments& given, const Terminal& terminal) {
   if (!results.empty()) policy.balance = results.front().balance;
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_policy(policy, hidden); });
-  if (!results.empty())
-    std::fputs(shown_text(balance_document(results, policy, split), given, terminal, kTables).c_str(), stdout);
+  if (!results.empty()) print_result(shown_text(balance_document(results, policy, split), given, terminal, kTables));
   say(fmt::format("wrote {}: {} tasks, {} episodes, seed {}", given.text("output"), policy.tasks, policy.episodes,
                   policy.seed));
   return 0;

@@ -37,7 +37,8 @@ Workload pool(const Arguments& given) {
 LabelFile drawn(const Arguments& given) {
   given.refuse_beside("exchanges", {"max-tables", "max-bytes"});
   const Workload workload = pool(given);
-  const std::int64_t batch = given.count("batch", 1, std::int64_t{1} << 40).value_or(workload.batch_per_gpu);
+  const std::int64_t most_batch = given.has("exchanges") ? kMostExchangeBatch : std::int64_t{1} << 40;
+  const std::int64_t batch = given.count("batch", 1, most_batch).value_or(workload.batch_per_gpu);
   const auto seed = static_cast<std::uint64_t>(parse_count(given.text("seed"), Arguments::place("seed")));
   const std::int64_t count = *given.count("count", 1, kMostShards), max_dim = *given.count("max-dim", 4, 4096);
   if (given.has("exchanges"))
@@ -59,6 +60,7 @@ void refuse_table_name(const Arguments& given) {
 }
 
 int sample(const Arguments& given, const Terminal&) {
+  const Progress progress = progress_of(given, "drawing");
   refuse_table_name(given);
   deliver(label_file_text(drawn(given)), given);
   return 0;
@@ -113,7 +115,7 @@ void label_all(Set& set, const Arguments& given, const Terminal& terminal, bool 
   const ResultWriter writer{given.command(), given.has("force") || resumed};
   if (to_file) check_result(given.text("output"), writer);
   const StopDelay in_order;  // labels that are given are kept
-  Progress progress(terminal.stderr_is_terminal);
+  Progress progress("labelling");
   std::size_t done = 0;
   for (std::size_t i = 0; i < set.labels.size(); ++i) {
     if (set.labels[i]) continue;
@@ -122,7 +124,8 @@ void label_all(Set& set, const Arguments& given, const Terminal& terminal, bool 
       throw Interrupted{};
     }
     set.labels[i] = label_of(i);
-    if (++done % 1000 == 0) progress.show(fmt::format("{} of {} labelled", i + 1, set.labels.size()));
+    if (++done % 1000 == 0)
+      progress.count("labels", static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(set.labels.size()));
     if (done % kSaveEvery == 0 && to_file) deliver(label_file_text(set), given, writer);
   }
   progress.clear();

@@ -13,7 +13,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
 #include "cli/commands/learning/cost_model.h"
-#include "cli/commands/learning/learned_output.h"
+#include "cli/commands/learning/training.h"
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
 #include "models/learned/cost_model.h"
@@ -39,18 +39,13 @@ LabelFile labelled_file(const std::string& path) {
   throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
 }
 
-std::optional<Workload> label_workload(const Arguments& given) {
-  if (!given.has("workload")) return std::nullopt;
-  return read_workload(load_named(given.text("workload"), "workloads", "", Arguments::place("workload")), "");
-}
-
 bool is_table(const std::string& path) {
   return path.ends_with(".csv");
 }
 
 // The labels of a CSV table of measured calls, which names tables of --workload.
 std::vector<ShardSet> table_sets(const std::string& path, const Arguments& given) {
-  const std::optional<Workload> workload = label_workload(given);
+  const std::optional<Workload> workload = asked_workload(given);
   return read_measured_shards(path, workload ? &*workload : nullptr);
 }
 
@@ -98,7 +93,7 @@ int train_model(const Arguments& given, const Terminal& terminal) {
   check_learned_output(given);
   const TrainingOptions options = training_options(given);
   const LabelSets sets = read_sets(given);
-  Progress progress(terminal.stderr_is_terminal);
+  Progress progress("training");
   const CostModel model = fit_cost_model(
       sets.shards, sets.exchanges, options,
       [&](const std::string& net, int epoch, double loss) {
@@ -227,6 +222,7 @@ void require_held_back(const auto& set, const std::string& path) {
 }
 
 int evaluate_model(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "judging the nets");
   const LearnedCosts costs = LearnedCosts::read(given.positional()[0]);
   const std::string& path = given.positional()[1];
   Sheet sheet = error_sheet();

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <utility>
 
 #include "base/document/document.h"
@@ -8,8 +7,7 @@
 #include "base/text.h"
 #include "base/workers.h"
 #include "cli/commands/all.h"
-#include "cli/commands/learning/learned_output.h"
-#include "cli/commands/learning/task_split.h"
+#include "cli/commands/learning/training.h"
 #include "cli/commands/shared.h"
 #include "plan/dreamshard/placing_trainer.h"
 
@@ -24,7 +22,12 @@ Document placement_document(const PlacementJudgement& judgement, const PlacingPo
     sheet.rows.push_back({{result.way, fmt::format("{}", result.solved), mean_cell(result.solved, "{:.4f}", result.ms),
                            mean_cell(result.solved, "{:.3f}x", result.speed_up)},
                           false});
+  std::vector<JudgedWay> ways;
+  for (const PlacementResult& result : judgement.ways)
+    ways.push_back({result.way, result.solved, result.ms, result.speed_up});
   Document document;
+  document.blocks.emplace_back(
+      Paragraph{policy_answer(ways, tasks, "the policy's placements take"), Paragraph::Role::summary});
   document.add(table_section(
       "In-model",
       fmt::format(
@@ -51,15 +54,16 @@ PlacingPolicy trained_placing(const std::vector<PolicyCase>& cases, const Placin
                               const Terminal& terminal) {
   std::vector<PlacementTask> tasks;
   for (const PolicyCase& item : cases) tasks.push_back(item.with_exchanges());
-  Progress progress(terminal.stderr_is_terminal);
+  Progress progress("training");
   return train_placing(tasks, training, [&](const PlacingProgress& done) {
     throw_if_interrupted(terminal.interrupted);
     if (done.all == 0) return;
-    progress.show(fmt::format("iteration {} of {}: {:.4f} ms measured", done.iteration, done.all, done.seconds * 1e3));
+    progress.count("iterations", done.iteration, done.all, fmt::format(", {:.4f} ms measured", done.seconds * 1e3));
   });
 }
 
 int train_dreamshard(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "judging the policy");
   check_learned_output(given);
   const Scenario scenario = asked_scenario(given);
   const PlacingTraining training = placing_training(scenario, given);
@@ -72,7 +76,7 @@ int train_dreamshard(const Arguments& given, const Terminal& terminal) {
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_placing_policy(policy, hidden); });
   if (!split.test.empty())
-    std::fputs(shown_text(placement_document(judgement, policy, split.test.size()), given, terminal).c_str(), stdout);
+    print_result(shown_text(placement_document(judgement, policy, split.test.size()), given, terminal));
   say(fmt::format("wrote {}: {} tasks, {} placements measured, {} episodes, seed {}", given.text("output"),
                   policy.tasks, policy.measured, policy.episodes, policy.seed));
   return 0;

@@ -85,11 +85,13 @@ class Exchange {
     std::vector<int> rails;
     for (int i = 0; pxn_ && i < members_; ++i) rails.push_back(rail_of(i));
     const RailSums sums(*call_.matrix, std::move(rails), cluster_.nics_per_node());
-    for (const NodeMembers& node : nodes_)
+    for (const NodeMembers& node : nodes_) {
+      const RailSenders senders(node, cluster_);
       for (int member : node.positions)
-        builder_.add_off_node(call_.ranks[member], node,
+        builder_.add_off_node(call_.ranks[member], senders,
                               {static_cast<double>(sent_off_node_[member]),
                                static_cast<double>(received_off_node_[member]), sent_to_rails(member, node, sums)});
+    }
   }
 
   // Up what the ranks of a leaf send off it, down what they receive from beyond.
@@ -206,10 +208,11 @@ class Exchange {
   // Pairs of ranks behind each NIC that sends, [link]; counting stops at `enough`.
   void count_senders(double enough, LinkSums& peers) const {
     for (const NodeMembers& node : nodes_) {
+      const RailSenders senders(node, cluster_);
       for (int member : node.positions) {
         if (sent_off_node_[member] <= 0) continue;
         for (int rail = pxn_ ? 0 : -1; rail < (pxn_ ? cluster_.nics_per_node() : 0); ++rail) {
-          const int rank = call_.ranks[member], by = pxn_ ? rail_sender(rank, rail, node, cluster_) : rank;
+          const int rank = call_.ranks[member], by = pxn_ ? senders.of(rank, rail) : rank;
           double& count = peers[cluster_.nic_out(node.node, cluster_.nic_of(cluster_.gpu_of(by)))];
           if (count < enough) count += active_peers(member, true, rail, enough);
         }

@@ -34,10 +34,6 @@ void refuse_idle(MapReader& reader, const char* key, bool used, const std::strin
                     "Leave it out, or make that choice");
 }
 
-bool among(const std::vector<ProposerKind>& proposers, ProposerKind kind) {
-  return std::find(proposers.begin(), proposers.end(), kind) != proposers.end();
-}
-
 std::vector<ProposerKind> read_proposers(MapReader& reader) {
   const std::vector<std::string> stated = reader.words("proposers", proposer_names(), "proposer of TorchRec");
   if (stated.empty()) return RunSettings{}.proposers;
@@ -414,8 +410,8 @@ PlannerOptions read_planner_options(MapReader& reader) {
   run.bins_per_device = count_at_most(reader, "bins_per_device", 100, 10000);
   if (reader.has("timeout")) run.timeout_seconds = reader.get("timeout", long_time_leaf()).value;
   run.count_plans = false;
-  refuse_idle(reader, "max_proposals", among(run.proposers, ProposerKind::grid_search), "the proposer grid_search");
-  refuse_idle(reader, "bins_per_device", among(run.proposers, ProposerKind::dynamic_programming),
+  refuse_idle(reader, "max_proposals", is_one_of(run.proposers, ProposerKind::grid_search), "the proposer grid_search");
+  refuse_idle(reader, "bins_per_device", is_one_of(run.proposers, ProposerKind::dynamic_programming),
               "the proposer dynamic_programming");
   options.topology = read_topology_options(reader.map("topology"), version);
   options.constraints = read_constraints(reader, version);

@@ -13,11 +13,6 @@
 namespace shardsim::torchrec {
 namespace {
 
-template <typename Value>
-bool holds(const std::vector<Value>& list, Value value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 // Holds what all tables of a run have in common.
 struct Offer {
   const SharderLists& lists;
@@ -47,7 +42,7 @@ std::vector<ShardingType> allowed_types(const ConstrainedTable& table, const Off
   std::vector<ShardingType> types = offered_types(table.table, offer);
   const std::vector<ShardingType>& wanted = table.constraints.sharding_types;
   std::erase_if(types, [&](ShardingType type) {
-    if (!wanted.empty()) return !holds(wanted, type);
+    if (!wanted.empty()) return !is_one_of(wanted, type);
     return type == ShardingType::grid_shard || (table.table.feature_processed && in_rows(type));
   });
   return types;
@@ -58,10 +53,10 @@ std::vector<ComputeKernel> allowed_kernels(const ConstrainedTable& table, Shardi
   if (offer.lists.kernels && type != ShardingType::data_parallel) kernels = *offer.lists.kernels;
   const std::vector<ComputeKernel>& wanted = table.constraints.compute_kernels;
   std::erase_if(kernels, [&wanted](ComputeKernel kernel) {
-    return wanted.empty() ? key_value_like(kernel) : !holds(wanted, kernel);
+    return wanted.empty() ? key_value_like(kernel) : !is_one_of(wanted, kernel);
   });
   if (offer.lacks_ssd()) std::erase(kernels, ComputeKernel::key_value);
-  if (holds(kernels, ComputeKernel::fused)) std::erase(kernels, ComputeKernel::dense);
+  if (is_one_of(kernels, ComputeKernel::fused)) std::erase(kernels, ComputeKernel::dense);
   return kernels;
 }
 
@@ -80,7 +75,7 @@ void require_one_dimension(const std::vector<ConstrainedTable>& tables) {
 }
 
 [[noreturn]] void refuse_constraints(const ConstrainedTable& table, const Offer& offer) {
-  const bool ssd = offer.lacks_ssd() && holds(table.constraints.compute_kernels, ComputeKernel::key_value);
+  const bool ssd = offer.lacks_ssd() && is_one_of(table.constraints.compute_kernels, ComputeKernel::key_value);
   const std::string wrong = fmt::format("table '{}': its constraints leave no sharding type and kernel{}",
                                         table.table.name, ssd ? ": key_value needs an SSD, and no rank has one" : "");
   if (table.constraints.place.source.empty()) throw PlannerError(PlannerFailure::runtime_error, wrong);

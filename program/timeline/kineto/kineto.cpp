@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "program/timeline/kineto/kineto_names.h"
@@ -20,10 +19,6 @@ constexpr int kHostProcess = 1000000;
 constexpr int kLaunchThread = 1000001;
 // Kineto cuts lists after 30 entries (pytorch/kineto, kTruncatLength); readers know it.
 constexpr std::size_t kListEntries = 30;
-
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 // A rank list as Kineto writes it: a text.
 std::string rank_list(const std::vector<int>& ranks) {

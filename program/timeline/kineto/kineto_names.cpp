@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "program/timeline/timeline_figures.h"
@@ -216,6 +217,10 @@ std::string kernel_name(const Timeline::OpInfo& op) {
   if (!names.has_algorithm) return name;
   return name + "_" + upper(op.algorithm.empty() ? "ring" : op.algorithm) + "_" +
          upper(op.protocol.empty() ? "LL" : op.protocol);
+}
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace shardsim

@@ -44,4 +44,7 @@ TraceElement element_of_dtype(std::string_view dtype);
 std::string_view torch_collective_name(std::string_view op_class);
 std::string kernel_name(const Timeline::OpInfo& op);
 
+// A text as JSON has it, in quotes; what is not UTF-8 is replaced.
+std::string quoted(const std::string& text);
+
 }  // namespace shardsim

@@ -110,11 +110,7 @@ class TimelineBuilder {
     if (!steps) return;
     for (const std::string& note : steps->notes) notes_.push_back(of_rank(trace, note));
     if (const StepWindow& step = steps->median(); step.lost > 0)
-      notes_.push_back(of_rank(
-          trace,
-          fmt::format("of {} kernels that the host launches in the median step, {} are not in the trace{}",
-                      step.launched, step.lost,
-                      step.lost_exchanges > 0 ? fmt::format(", {} of them of collectives", step.lost_exchanges) : "")));
+      notes_.push_back(of_rank(trace, "of" + step.lost_text("the median step")));
     if (traces_.size() > 1) return;
     for (const StepWindow& step : steps->kept) steps_us_[step.number] = step.us();
     if (steps->left_out > 0)

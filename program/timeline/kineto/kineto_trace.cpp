@@ -16,7 +16,6 @@
 
 #include "base/error.h"
 #include "base/gzip_input.h"
-#include "base/read_files.h"
 #include "base/text.h"
 #include "base/tree/json_events.h"
 #include "program/timeline/kineto/kineto_names.h"
@@ -466,7 +465,6 @@ KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path))
     throw input_error({path.string()}, "is a folder, where one trace is due", "Name one of the traces in it");
   const std::unique_ptr<std::istream> in = open_text(path);
-  note_read(path);
   return read_kineto_trace(*in, path.string());
 }
 

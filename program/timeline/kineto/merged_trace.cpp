@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -27,10 +26,6 @@ constexpr std::size_t kMostListed = 1000;    // ranks that are listed as left ou
 // Perfetto's reader names a track by its number alone (json_trace_parser_impl.cc, UpdateThreadName).
 constexpr int kPathProcess = 1, kLinkProcess = 2, kFirstRankProcess = 100;
 constexpr int kPathTrack = 1, kFirstLinkTrack = 1000;
-
-std::string in_json(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 std::int64_t ns_of(double us) {
   return std::llround(us * 1e3);
@@ -137,12 +132,12 @@ class MergedWriter {
     out_ += fmt::format(
         "{{\"schemaVersion\": 1,\n\"mergedRanks\": {},\n\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, "
         "\"world_size\": {}}},\n",
-        in_json(text_of_ranks(ranks_)), ranks_.empty() ? 0 : ranks_.front(), timeline_.world_size);
+        quoted(text_of_ranks(ranks_)), ranks_.empty() ? 0 : ranks_.front(), timeline_.world_size);
     out_ += fmt::format("\"otherData\": {{\"case\": {}, \"kind\": {}, \"ranks left out\": {}, \"links\": {}}},\n",
-                        in_json(case_name), in_json(timeline_.kind), in_json(text_of_ranks(left_out_)),
-                        in_json(fmt::format("the {} busiest of {}", parts_.links.size(), parts_.links_in_all)));
+                        quoted(case_name), quoted(timeline_.kind), quoted(text_of_ranks(left_out_)),
+                        quoted(fmt::format("the {} busiest of {}", parts_.links.size(), parts_.links_in_all)));
     out_ += fmt::format("\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": 0,\n\"traceName\": {},\n",
-                        in_json(case_name + "/merged.json"));
+                        quoted(case_name + "/merged.pt.trace.json"));
     out_ += "\"traceEvents\": [";
   }
 
@@ -154,7 +149,7 @@ class MergedWriter {
 
   void name_process(int process, int order, const std::string& name) {
     event(fmt::format(R"("ph": "M", "name": "process_name", "pid": {0}, "tid": 0, "ts": 0, "args": {{"name": {1}}})",
-                      process, in_json(name)));
+                      process, quoted(name)));
     event(fmt::format(
         R"("ph": "M", "name": "process_sort_index", "pid": {0}, "tid": 0, "ts": 0, "args": {{"sort_index": {1}}})",
         process, order));
@@ -162,14 +157,14 @@ class MergedWriter {
 
   void name_track(int process, int track, const std::string& name) {
     event(fmt::format(R"("ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "ts": 0, "args": {{"name": {}}})",
-                      process, track, in_json(name)));
+                      process, track, quoted(name)));
   }
 
   void slice(int process, int track, std::int64_t start, std::int64_t end, const char* category,
              const std::string& name, const std::string& arguments) {
     event(fmt::format(
         R"("ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{{}}})", category,
-        in_json(name), process, track, us_of(start), us_of(std::max<std::int64_t>(0, end - start)), arguments));
+        quoted(name), process, track, us_of(start), us_of(std::max<std::int64_t>(0, end - start)), arguments));
   }
 
   const std::string& op_name(int op) const { return timeline_.ops[static_cast<std::size_t>(op)].name; }
@@ -205,7 +200,7 @@ class MergedWriter {
       free = time.second;
       std::string arguments = fmt::format(R"("kind": "{}")", step->kind);
       if (step->rank >= 0) arguments += fmt::format(R"(, "rank": {})", step->rank);
-      if (!step->link.empty()) arguments += fmt::format(R"(, "link": {})", in_json(step->link));
+      if (!step->link.empty()) arguments += fmt::format(R"(, "link": {})", quoted(step->link));
       slice(kPathProcess, kPathTrack, start, time.second, "critical_path",
             step->op >= 0 ? op_name(step->op) : step->kind, arguments);
     }
@@ -283,10 +278,10 @@ class MergedWriter {
 
   void work(const Mark& mark, const Span& span, std::size_t at) {
     const Timeline::OpInfo& op = timeline_.ops[static_cast<std::size_t>(span.op)];
-    std::string arguments = fmt::format(R"("class": {}, "iteration": {})", in_json(op.op_class), span.iteration);
+    std::string arguments = fmt::format(R"("class": {}, "iteration": {})", quoted(op.op_class), span.iteration);
     if (is_communication(op.op_class)) {
       const Span& last = timeline_.spans[arrivals_.last(at)];
-      arguments += fmt::format(R"(, "bytes": {}, "kernel": {})", span.bytes, in_json(kernel_name(op)));
+      arguments += fmt::format(R"(, "bytes": {}, "kernel": {})", span.bytes, quoted(kernel_name(op)));
       if (last.rank != span.rank && last.start_us > span.start_us)
         arguments +=
             fmt::format(R"(, "waits for rank": {}, "waits us": {:.3f})", last.rank, last.start_us - span.start_us);

@@ -222,10 +222,7 @@ class WindowFinder {
   // The time of missing kernels looks like waiting for the host, so steps that have all of their kernels come first.
   void keep_whole(StepWindows& windows) const {
     std::vector<StepWindow>& kept = windows.kept;
-    const auto is_whole = [](const StepWindow& window) {
-      return window.lost_share() <= kMostLost && window.lost_exchanges == 0;
-    };
-    const auto whole = std::ranges::count_if(kept, is_whole);
+    const auto whole = std::ranges::count_if(kept, &StepWindow::is_whole);
     if (whole == std::ssize(kept)) return;
     const auto [least, most] = std::ranges::minmax_element(kept, {}, &StepWindow::lost_share);
     if (whole > 0) {
@@ -233,11 +230,11 @@ class WindowFinder {
           "Steps that launch kernels which are not in the trace ({} of {}, up to {:.3g} % of their kernels) "
           "are left out.",
           std::ssize(kept) - whole, kept.size(), 100 * most->lost_share()));
-      std::erase_if(kept, [&](const StepWindow& window) { return !is_whole(window); });
+      std::erase_if(kept, [](const StepWindow& window) { return !window.is_whole(); });
     } else if (least->lost_share() > kMostMissing) {
-      refuse(fmt::format("of {} kernels that the host launches in step {}, {} ({:.3g} %) are not in the trace, and no "
-                         "other step has more of them: what they take cannot be told from waiting for the host",
-                         least->launched, least->number, least->lost, 100 * least->lost_share()),
+      refuse(fmt::format(
+                 "of{}, and no other step has more of them: what they take cannot be told from waiting for the host",
+                 least->lost_text(fmt::format("step {}", least->number))),
              "Give the whole trace, or profile fewer steps at once");
     }
   }
@@ -249,6 +246,16 @@ class WindowFinder {
 };
 
 }  // namespace
+
+bool StepWindow::is_whole() const {
+  return lost_share() <= kMostLost && lost_exchanges == 0;
+}
+
+std::string StepWindow::lost_text(const std::string& step) const {
+  return fmt::format(" {} that the host launches in {}, {} ({:.3g} %) {} not in the trace{}",
+                     counted(launched, "kernel"), step, lost, 100 * lost_share(), lost == 1 ? "is" : "are",
+                     lost_exchanges > 0 ? fmt::format(", {} of them of collectives", lost_exchanges) : "");
+}
 
 StepWindows step_windows(const KinetoTrace& trace, const KinetoRank& rank) {
   return WindowFinder(trace, rank).find();

@@ -21,6 +21,9 @@ struct StepWindow {
   std::int64_t lost_exchanges = 0;  // of `lost`, collectives
   double us() const { return end_us - start_us; }
   double lost_share() const { return launched > 0 ? static_cast<double>(lost) / static_cast<double>(launched) : 0; }
+  bool is_whole() const;
+  // " 15 kernels that the host launches in `step`, 1 (6.67 %) is not in the trace, 1 of them of collectives".
+  std::string lost_text(const std::string& step) const;
 };
 
 struct StepWindows {

@@ -263,14 +263,9 @@ class StepReader {
   void count_lost(TracedModel& model, const StepWindow& window) const {
     model.lost_exchanges = window.lost_exchanges;
     if (window.lost > 0) {
-      model.waiting_known = window.lost_share() <= kMostLost && window.lost_exchanges == 0;
-      const std::string exchanges =
-          window.lost_exchanges > 0 ? fmt::format(", {} of them of collectives", window.lost_exchanges) : "";
-      model.notes.push_back(fmt::format(
-          "Of {} that the host launches in the step, {} ({}) {} not in the trace{}: the time of these counts as "
-          "waiting for the host{}.",
-          counted(window.launched, "kernel"), window.lost, share_text(window.lost, window.launched),
-          window.lost == 1 ? "is" : "are", exchanges, unknown_cost(model)));
+      model.waiting_known = window.is_whole();
+      model.notes.push_back(fmt::format("Of{}: the time of these counts as waiting for the host{}.",
+                                        window.lost_text("the step"), unknown_cost(model)));
     }
     count_idle_operators(model, window);
   }

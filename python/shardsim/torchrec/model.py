@@ -115,6 +115,20 @@ def load_factor(of: Any, where: str = "cache_params") -> float | None:
     return None if factor is None else number(factor, f"{where}: load_factor", "Give a share above 0, and 1 at most")
 
 
+STORE_SIZES = ("max_l1_cache_size", "l2_cache_size")  # of KeyValueParams, in units of 2^20 and 2^30 bytes
+
+
+def store_sizes(of: Any, where: str = "key_value_params") -> dict[str, int | float]:
+    """The sizes of the caches of a table in a key-value store, as its KeyValueParams have them.
+
+    Errors: InputError at `where` for what is no number.
+    """
+    params = getattr(of, "key_value_params", None)
+    sizes = {key: number(value, f"{where}: {key}", "Give the size as TorchRec has it")
+             for key in STORE_SIZES if (value := getattr(params, key, None)) is not None}
+    return {key: int(value) if value == int(value) else value for key, value in sizes.items()}
+
+
 def number(value: Any, what: str, remedy: str) -> float:
     """A finite one, also of numpy."""
     if hasattr(value, "item") and getattr(value, "shape", None) == ():

@@ -13,7 +13,7 @@ from shardsim.errors import InfeasibleError
 from shardsim.scenario import Scenario
 from shardsim.tasks import Evaluator
 from shardsim.torchrec.model import module_path, names_of, scenario_of, tables_of, word, wrong
-from shardsim.torchrec.plans import cache_map, plan_of_shardings
+from shardsim.torchrec.plans import cache_map, plan_of_shardings, store_map
 
 
 @functools.lru_cache(maxsize=64)
@@ -21,8 +21,8 @@ def _quoted(value: Any) -> str:
     return json.dumps(word(value))
 
 
-def _shard_text(shard: Any, ranks_per_node: int) -> str:
-    (row, column), (rows, columns), rank = shard.offset, shard.size, int(shard.rank)
+@functools.lru_cache(maxsize=65_536)
+def _shard_text(row: int, column: int, rows: int, columns: int, rank: int, ranks_per_node: int) -> str:
     return (f'{{"shard_offsets": [{row:d}, {column:d}], "shard_sizes": [{rows:d}, {columns:d}], '
             f'"placement": "rank:{rank}/cuda:{rank % ranks_per_node}"}}')
 
@@ -30,13 +30,18 @@ def _shard_text(shard: Any, ranks_per_node: int) -> str:
 def _entry_text(option: Any, ranks_per_node: int) -> str:
     """The entry of a ShardingOption in a plan. Written here and not by json: a planner asks for 10,000 plans."""
     kind = _quoted(option.sharding_type)
-    cache = cache_map(option)
+    caches = {}
+    if getattr(option, "cache_params", None) is not None:
+        caches.update(cache_map(option))
+    if getattr(option, "key_value_params", None) is not None:
+        caches.update(store_map(option))
     parts = [f'"sharding_type": {kind}, "compute_kernel": {_quoted(option.compute_kernel)}',
              f'"ranks": {[int(shard.rank) for shard in option.shards]}']
-    if cache:
-        parts.append(json.dumps(cache)[1:-1])
+    if caches:
+        parts.append(json.dumps(caches)[1:-1])
     if kind != '"data_parallel"':
-        parts.append('"shards": [' + ", ".join([_shard_text(shard, ranks_per_node) for shard in option.shards]) + "]")
+        shards = [_shard_text(*shard.offset, *shard.size, int(shard.rank), ranks_per_node) for shard in option.shards]
+        parts.append('"shards": [' + ", ".join(shards) + "]")
     return "{" + ", ".join(parts) + "}"
 
 

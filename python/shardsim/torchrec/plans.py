@@ -14,13 +14,14 @@ from shardsim import _core, arguments
 from shardsim.plan_text import PlanSource, PlanText
 from shardsim.results import Plan
 from shardsim.torchrec.model import (
+    STORE_SIZES,
     ModelTable,
     is_label,
     load_factor,
     module_path,
     names_of,
-    number,
     says,
+    store_sizes,
     tables_of,
     word,
     wrong,
@@ -28,8 +29,6 @@ from shardsim.torchrec.model import (
 from shardsim.torchrec.workload import NotSimulatedWarning
 
 TAKEN = ("sharding_type", "compute_kernel", "ranks", "sharding_spec")  # of a ParameterSharding, by the text of a plan
-
-STORE_SIZES = ("max_l1_cache_size", "l2_cache_size")  # of KeyValueParams, in units of 2^20 and 2^30 bytes
 
 
 def torchrec_types() -> Any:
@@ -151,12 +150,8 @@ def cache_map(of: Any, where: str = "cache_params") -> dict[str, Any]:
 
 
 def store_map(of: Any, where: str = "key_value_params") -> dict[str, Any]:
-    """The sizes of the caches of a table in a key-value store. Errors: InputError at `where` for what is no number."""
-    params = getattr(of, "key_value_params", None)
-    sizes = {key: number(value, f"{where}: {key}", "Give the size as TorchRec has it")
-             for key in STORE_SIZES if (value := getattr(params, key, None)) is not None}
-    whole = {key: int(value) if value == int(value) else value for key, value in sizes.items()}
-    return {"key_value_params": whole} if whole else {}
+    sizes = store_sizes(of, where)
+    return {"key_value_params": sizes} if sizes else {}
 
 
 def _attributes(of: Any) -> Mapping[str, Any]:
@@ -248,4 +243,8 @@ def plan_of_shardings(sharding_plan: Any, model: Any) -> tuple[Plan, dict[str, l
                 left_out.setdefault(key, []).append(names[path, table])
             if more := _kept(sharding):
                 kept[path, table] = more
+    for path, table in names:
+        if table not in sharding_plan.plan.get(path, {}):
+            raise wrong(f"the plan has no table {table!r} in a module {path!r}",
+                        "Give the plan of the whole model, or a model without what TorchRec does not shard", "sharding_plan")
     return Plan(json.dumps({"plan": modules}), kept=kept), left_out

@@ -17,6 +17,7 @@ from shardsim.torchrec.model import (
     names_of,
     number,
     says,
+    store_sizes,
     tables_of,
     word,
     wrong,
@@ -25,7 +26,9 @@ from shardsim.torchrec.model import (
 # What of ParameterConstraints a scenario or its tables have, or the tables say themselves.
 TAKEN = ("sharding_types", "compute_kernels", "min_partition", "device_group", "pooling_factors", "num_poolings",
          "feature_names", "is_weighted")
-CACHED_KERNELS = ("fused_uvm_caching", "quant_uvm_caching")
+STORE_KERNELS = ("key_value", "dram_virtual_table", "ssd_virtual_table", "dram_ssd_virtual_table")
+CACHED_KERNELS = ("fused_uvm_caching", "quant_uvm_caching", *STORE_KERNELS)
+STORE_UNITS = {"max_l1_cache_size": "MiB", "l2_cache_size": "GiB"}  # in which TorchRec's KeyValueParams are
 
 
 class NotSimulatedWarning(UserWarning):
@@ -123,12 +126,13 @@ def _constraint_of(known: Mapping[str, Any], name: str, table: ModelTable) -> An
     return known.get(name, known.get(table.name))
 
 
-def _allows_cache(constraint: Any) -> bool:
-    return any(word(each) in CACHED_KERNELS for each in getattr(constraint, "compute_kernels", None) or [])
+def _allows_one_of(constraint: Any, kernels: Sequence[str]) -> bool:
+    return any(word(each) in kernels for each in getattr(constraint, "compute_kernels", None) or [])
 
 
-def _constraint_map(constraint: Any) -> dict[str, Any]:
+def _constraint_map(constraint: Any, table: str) -> dict[str, Any]:
     """A ParameterConstraints as a scenario has it: the ways of sharding that it allows."""
+    where = f"constraints[{table!r}]"
     made: dict[str, Any] = {}
     for key in ("sharding_types", "compute_kernels"):
         allowed = getattr(constraint, key, None)
@@ -136,10 +140,13 @@ def _constraint_map(constraint: Any) -> dict[str, Any]:
             made[key] = [word(each) for each in allowed]
     least = getattr(constraint, "min_partition", None)
     if least is not None:
-        made["min_partition"] = int(least)
-    factor = load_factor(constraint, "constraints")
-    if factor is not None and _allows_cache(constraint):
+        made["min_partition"] = arguments.whole(least, f"{where}.min_partition", 1, 1_000_000)
+    factor = load_factor(constraint, where)
+    if factor is not None and _allows_one_of(constraint, CACHED_KERNELS):
         made["cache_load_factor"] = factor
+    for key, size in store_sizes(constraint, where).items():
+        if size > 0 and _allows_one_of(constraint, STORE_KERNELS):
+            made[key] = f"{size} {STORE_UNITS[key]}"
     group = getattr(constraint, "device_group", None)
     if group is not None:
         made["device_group"] = word(group)
@@ -149,12 +156,21 @@ def _constraint_map(constraint: Any) -> dict[str, Any]:
 def _left_out_of_cache(constraint: Any) -> Iterator[str]:
     for key, value in sorted(vars(constraint.cache_params).items()):
         if key == "load_factor":
-            if value is not None and not _allows_cache(constraint):
+            if value is not None and not _allows_one_of(constraint, CACHED_KERNELS):
                 yield "cache_params.load_factor: compute_kernels allow no kernel with a cache"
         elif key == "prefetch_pipeline" and value:
             yield "cache_params.prefetch_pipeline: say \"pipeline\": \"prefetch_sparse_dist\" in `more`"
         elif says(value):
             yield f"cache_params.{key}"
+
+
+def _left_out_of_store(constraint: Any) -> Iterator[str]:
+    for key, value in sorted(getattr(constraint.key_value_params, "__dict__", {}).items()):
+        if key in STORE_UNITS:
+            if value and not _allows_one_of(constraint, STORE_KERNELS):
+                yield f"key_value_params.{key}: compute_kernels allow no kernel of a key-value store"
+        elif key != "use_passed_in_path" and says(value):
+            yield f"key_value_params.{key}"
 
 
 def _left_out(table: ModelTable, constraint: Any) -> Iterator[str]:
@@ -169,6 +185,8 @@ def _left_out(table: ModelTable, constraint: Any) -> Iterator[str]:
             yield "output_dtype: say what is exchanged as \"wire_dtype\", in `tables` or in `more`"
         elif key == "cache_params":
             yield from _left_out_of_cache(constraint)
+        elif key == "key_value_params":
+            yield from _left_out_of_store(constraint)
         else:
             yield key
 
@@ -255,7 +273,7 @@ def scenario(
     """
     known = _constraints(constraints)
     found = tables_of(model)
-    allowed = {name: _constraint_map(_constraint_of(known, name, table))
+    allowed = {name: _constraint_map(_constraint_of(known, name, table), name)
                for name, table in zip(names_of(found), found)}
     allowed = {name: each for name, each in allowed.items() if each}
     allowed.setdefault("*", {})["torchrec_only"] = True

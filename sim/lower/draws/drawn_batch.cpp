@@ -18,14 +18,10 @@ double items_of_sample(const Table& table, std::uint64_t first, std::uint64_t en
   return observed && table.runtime ? table.runtime->sum(access, first, end) : access.sum(first, end);
 }
 
-std::int64_t whole(double value) {
-  return static_cast<std::int64_t>(std::floor(value + 0.5));
-}
-
 std::vector<BagFeature> bag_features(const Table& table, std::int64_t batch, double stretch) {
   std::vector<BagFeature> features;
   for (const Feature& feature : table.features) {
-    features.push_back({feature.pooling_factor * stretch, whole(static_cast<double>(batch) * feature.num_poolings)});
+    features.push_back({feature.pooling_factor * stretch, half_up(static_cast<double>(batch) * feature.num_poolings)});
   }
   return features;
 }
@@ -113,7 +109,7 @@ BatchMaker::DrawnTable BatchMaker::drawn_table(int index, const std::vector<std:
   const std::int64_t batch = workload_.batch_per_gpu;
   DrawnTable drawn{BatchDraws(table.name, options_.load.seed, world_, table.lengths,
                               bag_features(table, batch, per_sample / table.distribution().total()),
-                              whole(static_cast<double>(batch) * per_sample), table.place),
+                              half_up(static_cast<double>(batch) * per_sample), table.place),
                    {}};
   std::int64_t column = -1;
   for (const std::size_t placement : of_table) {
@@ -163,7 +159,7 @@ void BatchMaker::remove_duplicates(DrawnBatch& batch) const {
       std::int64_t& ids = drawn.ids.counts[at];
       if (owner == 0) left = 0;
       left += different_[placement]->touched(owner, static_cast<double>(ids));
-      ids = std::clamp<std::int64_t>(whole(left), 0, ids);
+      ids = std::clamp<std::int64_t>(half_up(left), 0, ids);
       left -= static_cast<double>(ids);
     }
   }

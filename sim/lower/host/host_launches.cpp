@@ -11,11 +11,6 @@
 namespace shardsim {
 namespace {
 
-// The dense part with its own all-reduces and its optimizer.
-bool is_dense_part(OpRole role) {
-  return role >= OpRole::bottom_forward && role <= OpRole::dense_update;
-}
-
 class HostLaunches {
  public:
   HostLaunches(Program program, const HostWork& work)

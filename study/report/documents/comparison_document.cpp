@@ -45,11 +45,11 @@ class OperationRows {
       : comparison_(comparison), tolerance_(tolerance) {
     const ComparedTime& iteration = comparison.iteration;
     places_ = decimals_for(std::max(iteration.predicted_ms, iteration.observed_ms.max));
-    sheet_.columns = {{"per iteration", false},
+    sheet_.columns = {{"per iteration", false, true},
                       {comparison.first + " ms"},
                       {comparison.second + " ms"},
-                      {"min"},
-                      {"max"},
+                      {"min", true, false, true},
+                      {"max", true, false, true},
                       {comparison.is_usual() ? "error %" : "difference %"},
                       {"share %"}};
     if (tolerance) sheet_.columns.push_back({"tolerance", false});

@@ -181,8 +181,10 @@ void leave_out_columns(Sheet& sheet, std::span<const char* const> headers) {
 Sheet drift_sheet(const DriftResult& result, bool is_monitored, Medium medium) {
   Sheet sheet;
   sheet.in_time = true;
-  sheet.columns = {{"day"},      {"kept ms"},  {"best ms"},     {"best plan", false}, {"chance %"}, {"regret %"},
-                   {"kept GiB"}, {"best GiB"}, {"to move GiB"}, {"moving ms"},        {"saved s"}};
+  const auto minor = [](const char* header) { return Sheet::Column{header, true, false, true}; };
+  sheet.columns = {{"day"},           {"kept ms"},       {"best ms"},       {"best plan", false}, {"chance %"},
+                   minor("regret %"), minor("kept GiB"), minor("best GiB"), minor("to move GiB"), minor("moving ms"),
+                   minor("saved s")};
   const auto gib = [](double bytes) { return fixed(bytes / 0x1p30, 2); };
   const std::string none = "-";
   for (const DriftDay& day : result.days) {

@@ -157,9 +157,9 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   if (judged) add(accuracy_text(study), Role::summary);
   add(why_sentence_of_fastest(study), Role::summary);
   if (!judged && study.comparisons.size() == 1) add(choice_sentence(study), Role::summary);  // no column tells it
-  if (medium == Medium::screen && !judged) add(order_sentence(study), Role::summary);    // elsewhere How sure says it
-  if (medium == Medium::screen) add(slower_hardware_warning(study), Role::notice);       // elsewhere a note does
-  if (medium == Medium::screen && !judged) add(evidence_sentence(study), Role::notice);  // elsewhere How sure does
+  if (medium == Medium::screen && !judged) add(order_sentence(study, true), Role::summary);  // a page tells of all
+  if (medium == Medium::screen) add(slower_hardware_warning(study), Role::notice);           // elsewhere a note does
+  if (medium == Medium::screen && !judged) add(evidence_sentence(study), Role::notice);      // elsewhere How sure does
   if (medium == Medium::screen) add(levers_text(study), Role::summary);  // elsewhere they stand beside their case
   // Elsewhere How sure says it, and on a screen that is full of cases their question marks do.
   constexpr std::size_t kFewCases = 8;

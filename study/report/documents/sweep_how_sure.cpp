@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "study/confidence/evidence.h"
-#include "study/notes/alike_clusters.h"
 #include "study/notes/slower_hardware.h"
 #include "study/report/documents/sweep_charts.h"
 #include "study/report/documents/sweep_notes.h"

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "study/confidence/evidence.h"
 #include "study/confidence/faster.h"
-#include "study/notes/alike_clusters.h"
+#include "study/notes/slower_hardware.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/published_iterations.h"
 #include "study/report/sure_cells.h"
@@ -22,10 +22,6 @@ namespace {
 
 constexpr std::size_t kFewChoices = 4;  // that a terminal shows
 constexpr std::size_t kFewOthers = 3;   // of each
-
-const CaseResult& case_of(const StudyResult& study, const std::string& name) {
-  return *std::ranges::find(study.cases, name, &CaseResult::name);
-}
 
 // To three digits, and whole ones above.
 std::string three_digits(double ms) {
@@ -109,7 +105,7 @@ std::string order_text(const CaseResult& first, const CaseResult& second, bool r
 }
 
 NoteList order_notes(const StudyResult& study) {
-  const auto named = [&](const std::string& name) -> const CaseResult& { return case_of(study, name); };
+  const auto named = [&](const std::string& name) -> const CaseResult& { return study.case_named(name); };
   NoteList list;
   const auto add = [&](std::string text) {
     if (!text.empty()) list.notes.push_back({std::move(text), ""});
@@ -136,7 +132,7 @@ bool is_searched(const CaseResult& item) {
 
 // Notes on orders that another seed of planner `search`, or another order of tables in the workload, may turn round.
 NoteList search_notes(const StudyResult& study) {
-  const auto named = [&](const std::string& name) -> const CaseResult& { return case_of(study, name); };
+  const auto named = [&](const std::string& name) -> const CaseResult& { return study.case_named(name); };
   NoteList list;
   for (const Choice& choice : study.choices) {
     const CaseResult& chosen = named(choice.chosen);
@@ -189,7 +185,7 @@ NoteList evidence_notes(const StudyResult& study) {
 }
 
 bool trains_as_fast(const StudyResult& study, const MachineOrder& order) {
-  const auto rate_of = [&](const std::string& name) { return case_of(study, name).samples_per_s; };
+  const auto rate_of = [&](const std::string& name) { return study.case_named(name).samples_per_s; };
   return is_equal({std::log(rate_of(order.faster) / rate_of(order.than)), 0, 0});
 }
 
@@ -233,12 +229,12 @@ NoteList alike_notes(const StudyResult& study) {
 }
 
 bool take_as_long(const StudyResult& study, const std::string& one, const std::string& other) {
-  return is_equal({std::log(expected_ms(case_of(study, other)) / expected_ms(case_of(study, one))), 0, 0});
+  return is_equal({std::log(expected_ms(study.case_named(other)) / expected_ms(study.case_named(one))), 0, 0});
 }
 
 // Returns why the first of two that take as long is the one to choose, as order_key() sees it.
 std::string why_first(const StudyResult& study, const std::string& one, const std::string& other) {
-  const CaseResult &first = case_of(study, one), &second = case_of(study, other);
+  const CaseResult &first = study.case_named(one), &second = study.case_named(other);
   if (first.interval->high_ms < second.interval->high_ms)
     return fmt::format("; the range of {} ends lower", first.name);
   return memory_need(first).judged() < memory_need(second).judged() ? fmt::format("; {} needs less memory", first.name)
@@ -247,7 +243,7 @@ std::string why_first(const StudyResult& study, const std::string& one, const st
 
 }  // namespace
 
-std::string order_sentence(const StudyResult& study) {
+std::string order_sentence(const StudyResult& study, bool of_first_alone) {
   constexpr double kTellingOrder = 1e-4;  // of a rate: less is the same in a table
   for (const WorkloadCases& group : by_workload(study)) {
     std::vector<const CaseResult*> cases = group.cases;
@@ -257,6 +253,7 @@ std::string order_sentence(const StudyResult& study) {
           first, cases.end(), [](const auto* a, const auto* b) { return a->samples_per_s < b->samples_per_s; });
       if (told_fastest.samples_per_s > (1 + kTellingOrder) * (*first)->samples_per_s)
         return order_text(**first, told_fastest, !is_one_choice(group));
+      if (of_first_alone) break;
     }
   }
   return "";
@@ -314,6 +311,12 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
 
 std::string other_cell(const StudyResult& study, const Choice& choice, const Choice::Other& other) {
   return take_as_long(study, choice.chosen, other.name) ? kEqual : chance_cell(other.chance);
+}
+
+bool chosen_is_as_fast(const StudyResult& study) {
+  if (study.choices.size() != 1) return false;
+  const Choice& choice = study.choices.front();
+  return take_as_long(study, choice.chosen, choice.others.front().name);
 }
 
 std::string choice_sentence(const StudyResult& study) {

@@ -8,9 +8,12 @@ namespace shardsim {
 
 // Explains the question mark of a range, and names the cases that have one; "" if none has.
 std::string doubt_sentence(const StudyResult& study);
+// True where the fastest case and the next take as long: the sentence on planners says so.
+bool chosen_is_as_fast(const StudyResult& study);
 // Why a case stands before one that is told with less time or more samples per second: cases stand in the order of
-// their means over the placements of hot rows, of which one is told. The first such pair; "" where there is none.
-std::string order_sentence(const StudyResult& study);
+// their means over the placements of hot rows, of which one is told. The first such pair, or only that of the case
+// which is chosen; "" where there is none.
+std::string order_sentence(const StudyResult& study, bool of_first_alone = false);
 // That clusters which a workload is run on rest on unlike evidence, for the first such workload; "" where none does.
 std::string evidence_sentence(const StudyResult& study);
 // The chance that the chosen case is faster than another one; "equal" where they take as long.

@@ -6,6 +6,7 @@
 #include "base/document/cells.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/result_sheets.h"
+#include "study/result/case_figures.h"
 
 namespace shardsim {
 namespace {
@@ -111,6 +112,7 @@ std::string memory_sentence(const StudyResult& study) {
   const CaseResult* fullest = nullptr;
   Fullness most;
   for (const CaseResult& item : study.cases) {
+    if (!study.comparisons.empty() && !fits(item)) continue;  // which a warning names, and nobody would choose
     const Fullness here = fullness_of(item);
     if (here.most() <= most.most()) continue;
     fullest = &item;

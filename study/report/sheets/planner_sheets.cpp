@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/result_sheets.h"
+#include "study/report/sure_cells.h"
 #include "study/result/case_figures.h"
 
 namespace shardsim {
@@ -18,9 +19,14 @@ namespace {
 
 constexpr std::size_t kFewComparisons = 4;  // which a terminal shows planner by planner
 
+const Interval* interval_of(const ComparedPlan& plan, const StudyResult& study) {
+  const auto of = std::ranges::find(study.cases, plan.name, &CaseResult::name);
+  return of == study.cases.end() || !of->interval ? nullptr : &*of->interval;
+}
+
 // The columns that have something to tell.
 struct Told {
-  bool bound = false, cost = false, torchrec = false;
+  bool bound = false, cost = false, torchrec = false, range = false;
 
   explicit Told(const StudyResult& study) {
     for (const PlannerComparison& comparison : study.comparisons) {
@@ -28,6 +34,7 @@ struct Told {
       for (const ComparedPlan& plan : comparison.planners) {
         cost = cost || plan.figures.values.contains("cost_ms");
         torchrec = torchrec || plan.beyond_torchrec.has_value();
+        range = range || interval_of(plan, study) != nullptr;
       }
     }
   }
@@ -52,9 +59,10 @@ std::string seconds_cell(const StudyResult& study, const ComparedPlan& plan) {
 Sheet::Row planner_row(const ComparedPlan& plan, const PlannerComparison& comparison, const StudyResult& study,
                        const Told& told) {
   const int places = decimals_for(longest_iteration_ms(study));
-  Sheet::Row row{{plan.planner, plan.iteration_ms ? fixed(*plan.iteration_ms, places) : "-",
-                  ratio_cell(plan.iteration_ms, comparison.best_ms())},
-                 !plan.fitting_ms()};
+  Sheet::Row row{{plan.planner, plan.iteration_ms ? fixed(*plan.iteration_ms, places) : "-"}, !plan.fitting_ms()};
+  const Interval* const interval = interval_of(plan, study);
+  if (told.range) row.cells.push_back(interval != nullptr ? interval_cell(*interval) : "-");
+  row.cells.push_back(ratio_cell(plan.iteration_ms, comparison.best_ms()));
   if (told.bound) row.cells.push_back(bound_cell(comparison.times_bound(plan)));
   row.cells.push_back(memory_outcome(plan));
   if (told.torchrec) row.cells.push_back(!plan.beyond_torchrec ? "-" : plan.beyond_torchrec->empty() ? "yes" : "no");
@@ -75,19 +83,22 @@ std::string comparison_heading(const PlannerComparison& comparison, int places) 
                                   : fmt::format(", instead of {} cases", comparison.also.size());
   const std::string bound =
       comparison.lower_bound_ms ? fmt::format(", lower bound {} ms", fixed(*comparison.lower_bound_ms, places)) : "";
-  return fmt::format("{}{} on {}: {} GPUs{}{}", name, comparison.workload, comparison.cluster, comparison.world_size,
-                     bound, instead);
+  return fmt::format("{}{} on {}: {}{}{}", name, comparison.workload, comparison.cluster,
+                     counted(static_cast<std::size_t>(comparison.world_size), "GPU"), bound, instead);
 }
 
 Sheet planners_sheet(const StudyResult& study) {
   const Told told(study);
   Sheet sheet;
-  sheet.columns = {{"planner", false}, {"iteration ms"}, {"x best"}};
-  if (told.bound) sheet.columns.push_back({"x bound"});
+  sheet.columns = {{"planner", false}, {"iteration ms"}};
+  if (told.range) sheet.columns.push_back({"80 % within"});
+  sheet.columns.push_back({"x best"});
+  if (told.bound) sheet.columns.push_back({"x bound", true, false, true});
   sheet.columns.push_back({"memory", false});
   if (told.torchrec) sheet.columns.push_back({"TorchRec", false});
-  sheet.columns.push_back({"planning s"});
-  if (told.cost) sheet.columns.insert(sheet.columns.end(), {{"own cost ms"}, {"error %"}});
+  sheet.columns.push_back({"planning s", true, false, true});
+  if (told.cost)
+    sheet.columns.insert(sheet.columns.end(), {{"own cost ms", true, false, true}, {"error %", true, false, true}});
   for (const PlannerComparison& comparison : study.comparisons) {
     sheet.rows.push_back({{comparison_heading(comparison, decimals_for(longest_iteration_ms(study)))}, false});
     for (const ComparedPlan* plan : fastest_first(comparison, study)) {
@@ -147,7 +158,8 @@ bool states_cost(const StudyResult& study, std::string_view planner) {
 
 std::string planners_legend(const StudyResult& study) {
   const Told told(study);
-  std::string text = judge_text(study) + " x best: the iteration divided by the shortest one of the case.";
+  std::string text = judge_text(study) + (told.range ? " 80 % within" + std::string(kIntervalLegend) : "") +
+                     " x best: the iteration divided by the shortest one of the case.";
   if (told.bound) text += bound_text(study);
   text +=
       " memory: whether the simulated peak fits, or what is missing on the fullest GPU; of a plan that was not "

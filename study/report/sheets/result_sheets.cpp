@@ -48,8 +48,9 @@ std::string high_water(const CaseResult& item) {
 
 std::string workload_heading(const WorkloadCases& group, Medium medium) {
   const CaseResult& first = *group.cases.front();
-  return fmt::format("{} on {}: {} GPUs, batch {} per GPU", first.workload.empty() ? "workload" : first.workload,
-                     clusters_of(group, medium), span_of(group, &CaseResult::world_size),
+  const std::string gpus = span_of(group, &CaseResult::world_size);
+  return fmt::format("{} on {}: {} GPU{}, batch {} per GPU", first.workload.empty() ? "workload" : first.workload,
+                     clusters_of(group, medium), gpus, gpus == "1" ? "" : "s",
                      span_of(group, &CaseResult::batch_per_gpu));
 }
 
@@ -85,7 +86,7 @@ Sheet::Row screen_row(const CaseResult& item, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), item.interval ? interval_cell(*item.interval) : "-",
            grouped(item.samples_per_s), fixed(bytes / kGiB, 2),
            fixed((static_cast<double>(item.memory_capacity) - bytes) / kGiB, 2),
-           item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
+           item.limit.what.empty() ? "-" : unit_in_words(item.limit.what), fixed(100 * item.limit.share, 0)},
           false};
 }
 

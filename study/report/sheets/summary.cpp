@@ -204,7 +204,8 @@ std::string summary_text(const StudyResult& study) {
   for (const std::string& part : {groups.empty() ? "" : answer(groups, study), jobs}) {
     if (!part.empty()) text += (text.empty() ? "" : " ") + part;
   }
-  const std::string sure = judged ? "" : choice_sentence(study);
+  const bool told = !study.comparisons.empty() && chosen_is_as_fast(study);
+  const std::string sure = judged || told ? "" : choice_sentence(study);
   if (!sure.empty()) text += " " + sure;
   return text + memory_sentence(study);
 }

@@ -204,7 +204,8 @@ TEST_CASE("exchanges: a batch of plans gives what each gives alone; other number
   CHECK(has(message, "It has them for 4"));
 }
 
-TEST_CASE("exchanges of many ranks: each rank's label is learned from its own row, and the file keeps the nets") {
+TEST_CASE("exchanges of many ranks: each rank's label is learned from its own row, and the file keeps the nets" *
+          doctest::test_suite("long")) {
   const ExchangeSet wide = labelled_exchanges(400, 48);
   const CostModel model = fit_cost_model({labelled_shards(300)}, {wide}, few_epochs(20));
   const LearnedCosts costs(model);

@@ -1,3 +1,5 @@
+
+
 #include "models/learned/label_file.h"
 
 #include <doctest/doctest.h>
@@ -5,6 +7,7 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "tests/base/edited_text.h"
 #include "tests/base/error_text.h"
 #include "tests/models/learned/small_pool.h"
 #include "tests/temporary_folder.h"
@@ -20,12 +23,6 @@ LabelFile read_back(const std::string& text) {
 
 std::string refusal(const std::string& text) {
   return error_of([&] { read_back(text); });
-}
-
-std::string with(std::string text, const std::string& part, const std::string& other) {
-  const std::size_t at = text.find(part);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, part.size(), other);
 }
 
 }  // namespace
@@ -101,21 +98,21 @@ TEST_CASE("label file: exchanges read back as they were written") {
 TEST_CASE("label file: what is wrong is said with its line") {
   const std::string text = label_file_text(labelled_shards(3));
   CHECK(has(refusal(text.substr(0, text.size() / 2)), "labels.json:"));
-  CHECK(has(refusal(with(text, "shardsim.shards/1", "shardsim.shards/9")), "shardsim.shards/9"));
-  CHECK(has(refusal(with(text, "\"provider\": \"made_up\",", "")), "does not name their provider"));
-  CHECK(has(refusal(with(text, "\"batch\"", "\"bitch\"")), "batch"));
+  CHECK(has(refusal(edited(text, "shardsim.shards/1", "shardsim.shards/9")), "shardsim.shards/9"));
+  CHECK(has(refusal(edited(text, "\"provider\": \"made_up\",", "")), "does not name their provider"));
+  CHECK(has(refusal(edited(text, "\"batch\"", "\"bitch\"")), "batch"));
   const std::size_t forward = text.find("\"forward_us\": [") + 16;
   const std::string first = text.substr(forward, text.find(',', forward) - forward);
-  CHECK(has(refusal(with(text, first, " 0")), "a label of 0 us is not a time"));
-  CHECK(has(refusal(with(text, first, " -3.5")), "a label of -3.5 us is not a time"));
-  CHECK(has(refusal(with(text, first, " 1e-300")), "a label of 1e-300 us is less than a picosecond"));
-  CHECK(has(refusal(with(text, first, " null")), "only one of the forward and backward times"));
-  CHECK(has(refusal(with(text, first + ",", "")), "'forward_us' has 2 entries for 3"));
+  CHECK(has(refusal(edited(text, first, " 0")), "a label of 0 us is not a time"));
+  CHECK(has(refusal(edited(text, first, " -3.5")), "a label of -3.5 us is not a time"));
+  CHECK(has(refusal(edited(text, first, " 1e-300")), "a label of 1e-300 us is less than a picosecond"));
+  CHECK(has(refusal(edited(text, first, " null")), "only one of the forward and backward times"));
+  CHECK(has(refusal(edited(text, first + ",", "")), "'forward_us' has 2 entries for 3"));
   const std::size_t shard = text.find("\"shards\": [") + 15;
   const std::string piece = text.substr(shard, text.find('"', shard + 1) - shard);
-  CHECK(has(refusal(with(text, piece, "20:64")), "20 lies outside 0 to 19"));
-  CHECK(has(refusal(with(text, piece, "3:0")), "0 lies outside 1"));
-  CHECK(has(refusal(with(text, piece, "3-64")), "is not a shard"));
+  CHECK(has(refusal(edited(text, piece, "20:64")), "20 lies outside 0 to 19"));
+  CHECK(has(refusal(edited(text, piece, "3:0")), "0 lies outside 1"));
+  CHECK(has(refusal(edited(text, piece, "3-64")), "is not a shard"));
 }
 
 }  // namespace shardsim::label_file_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/base/error_text.h"
+
 namespace shardsim::module_notes_test {
 namespace {
 
@@ -13,16 +15,12 @@ Table table(const std::string& name, TableKind kind, std::int64_t dim) {
   return made;
 }
 
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("which module is taken to be first is said where nobody stated it") {
   const std::vector<Table> both = {table("a", TableKind::pooled, 64), table("b", TableKind::sequence, 64)};
-  CHECK(holds(module_order_text(both, {}), "The pooled module comes first in the forward pass, because table 'a'"));
-  CHECK(holds(module_order_text(both, {}), "sequence the other order"));
+  CHECK(has(module_order_text(both, {}), "The pooled module comes first in the forward pass, because table 'a'"));
+  CHECK(has(module_order_text(both, {}), "sequence the other order"));
   CHECK(module_order_text(both, TableKind::pooled).empty());
   CHECK(module_order_text({both[0]}, {}).empty());
 }
@@ -31,7 +29,7 @@ TEST_CASE("sequences of one dimension are one module, and of several they are sa
   const std::vector<Table> tables = {table("a", TableKind::sequence, 64), table("b", TableKind::sequence, 64),
                                      table("c", TableKind::pooled, 32), table("d", TableKind::sequence, 128)};
   CHECK(fused_sequences_text({tables[0], tables[1], tables[2]}).empty());
-  CHECK(holds(fused_sequences_text(tables), "Sequences have 2 dimensions (64, 128)"));
+  CHECK(has(fused_sequences_text(tables), "Sequences have 2 dimensions (64, 128)"));
 }
 
 }  // namespace shardsim::module_notes_test

@@ -35,14 +35,6 @@ class HandPlans final : public PlanCosts {
   std::size_t batch() const override { return 7; }
 };
 
-inline Table pooled_table(const std::string& name, std::uint64_t rows, std::int64_t dim, double pooling = 1) {
-  Table table = sequence_table(name, rows, dim);
-  table.kind = TableKind::pooled;
-  table.features = {{name, pooling, 1, false}};
-  table.average_length = pooling;
-  return table;
-}
-
 // Weights count, and nothing else.
 inline std::unique_ptr<MemoryModel> weights_memory() {
   return make_memory_model(options("{name: paper, mp_dynamic_copies: 0, dp_dynamic_copies: 0}"));

@@ -36,15 +36,6 @@ double mean_random_cost(const std::vector<PlacementTask>& tasks) {
   return sum / static_cast<double>(tasks.size());
 }
 
-std::string message_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 struct PolicyFile {
   PolicyFile() : path(fs::temp_directory_path() / ("placing_policy_" + std::to_string(::getpid()) + ".h5")) {}
   ~PolicyFile() { fs::remove(path); }
@@ -89,7 +80,7 @@ TEST_CASE("tables are placed where there is room, and samples never give up a pl
   for (const int samples : {0, 8}) CHECK(bytes_over(task, best_of_games(policy, task, {samples, 0}, 3).rank_of) == 0);
   task.room = 19;
   CHECK(bytes_over(task, best_of_games(policy, task, {8, 4}, 3).rank_of) > 0);
-  CHECK(message_of([&] {
+  CHECK(error_of([&] {
           refuse_overfull(task, best_of_games(policy, task, {0, 0}, 3).rank_of);
         }).find("missing on GPU") != std::string::npos);
 }
@@ -118,7 +109,7 @@ TEST_CASE("a task that nothing fits is refused with its name and what is missing
   task.room = 2000;
   CHECK_NOTHROW(refuse_unplaceable(task));
   task.room = 1900;
-  const std::string said = message_of([&] { refuse_unplaceable(task); });
+  const std::string said = error_of([&] { refuse_unplaceable(task); });
   CHECK(said.find("8 tables of tight do not fit") != std::string::npos);
   CHECK(said.find("100 B of memory are missing on a GPU") != std::string::npos);
 }
@@ -138,27 +129,27 @@ TEST_CASE("a policy of DreamShard reads back as it was written, and others are r
   CHECK(again.features == policy.features);
   CHECK(again.cost_error == 0.02);
   CHECK(again.measured == policy.measured);
-  CHECK(has(message_of([&] { read_placing_policy(file.path, "cuda"); }), "not cuda"));
-  CHECK(has(message_of([&] { read_policy(file.path); }), "shardsim.dreamshard_policy/1"));
+  CHECK(has(error_of([&] { read_placing_policy(file.path, "cuda"); }), "not cuda"));
+  CHECK(has(error_of([&] { read_policy(file.path); }), "shardsim.dreamshard_policy/1"));
   policy.choices.pop_back();
   save_placing_policy(policy, file.path);
-  CHECK(has(message_of([&] { read_placing_policy(file.path); }), "/choice_parameters"));
+  CHECK(has(error_of([&] { read_placing_policy(file.path); }), "/choice_parameters"));
   policy.choices.push_back(std::numeric_limits<float>::infinity());
   save_placing_policy(policy, file.path);
-  CHECK(has(message_of([&] { read_placing_policy(file.path); }), "not finite"));
+  CHECK(has(error_of([&] { read_placing_policy(file.path); }), "not finite"));
   std::ofstream(file.path, std::ios::binary) << bytes.substr(0, bytes.size() / 2);
-  CHECK(has(message_of([&] { read_placing_policy(file.path); }), "placing_policy_"));
+  CHECK(has(error_of([&] { read_placing_policy(file.path); }), "placing_policy_"));
 }
 
 TEST_CASE("tasks that cannot be trained on are refused") {
-  CHECK(has(message_of([] { train_placing({}, short_placing(1)); }), "no task"));
+  CHECK(has(error_of([] { train_placing({}, short_placing(1)); }), "no task"));
   auto tasks = placing_tasks(2, 4, 2, 1);
   tasks[1].setting.provider = "measured";
-  CHECK(has(message_of([&] { train_placing(tasks, short_placing(1)); }), "provider"));
+  CHECK(has(error_of([&] { train_placing(tasks, short_placing(1)); }), "provider"));
   tasks[1].setting = tasks[0].setting;
   PlacingTraining training = short_placing(1);
   training.without = {"poling_factor"};
-  CHECK(has(message_of([&] { train_placing(tasks, training); }), "pooling_factor"));
+  CHECK(has(error_of([&] { train_placing(tasks, training); }), "pooling_factor"));
 }
 
 }  // namespace shardsim::placing_trainer_test

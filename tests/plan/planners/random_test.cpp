@@ -9,17 +9,10 @@
 namespace shardsim::random_test {
 namespace {
 
-Table pooled(const std::string& name, std::uint64_t rows, std::int64_t dim, double factor) {
-  Table table = sequence_table(name, rows, dim);
-  table.kind = TableKind::pooled;
-  table.features = {{name, factor, 1, false}};
-  table.average_length = factor;
-  return table;
-}
-
 Workload model() {
   return workload_of(
-      {pooled("wide", 100'000, 512, 20), pooled("narrow", 5'003, 64, 1), sequence_table("history", 9'999)}, 512);
+      {pooled_table("wide", 100'000, 512, 20), pooled_table("narrow", 5'003, 64, 1), sequence_table("history", 9'999)},
+      512);
 }
 
 std::string by(const std::string& more) {
@@ -68,7 +61,7 @@ TEST_CASE("random: every rank and every node is drawn") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     ranks.insert(drawn(seed, ", sharding_types: [table_wise]").placements[0].holders[0][0]);
     const Plan in_node = plan_by(by(fmt::format(", seed: {}, sharding_types: [table_row_wise]", seed)),
-                                 workload_of({pooled("wide", 100'000, 512, 20)}, 512), test_cluster(2, 4));
+                                 workload_of({pooled_table("wide", 100'000, 512, 20)}, 512), test_cluster(2, 4));
     nodes.insert(in_node.placements[0].holders[0][0]);
   }
   CHECK(ranks.size() == 8);
@@ -82,7 +75,8 @@ TEST_CASE("random: tables above max_replicated are not replicated") {
 
 TEST_CASE("random: types that do not fit give way to those that do") {
   // Two tables of 20.5 GB on 8 ranks of 16 GB, of which TorchRec leaves 85 %: neither fits whole or on one node twice.
-  const Workload large = workload_of({pooled("a", 40'000'000, 128, 1), pooled("b", 40'000'000, 128, 1)}, 512);
+  const Workload large =
+      workload_of({pooled_table("a", 40'000'000, 128, 1), pooled_table("b", 40'000'000, 128, 1)}, 512);
   const Cluster cluster = test_cluster(2, 4, "16 GB");
   const auto memory = make_memory_model(options("{name: torchrec}"));
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
@@ -95,7 +89,8 @@ TEST_CASE("random: types that do not fit give way to those that do") {
 }
 
 TEST_CASE("random: where nothing fits the failure is infeasible and names the table") {
-  const Workload huge = workload_of({pooled("small", 1000, 128, 1), pooled("huge", 1'000'000'000, 128, 1)}, 512);
+  const Workload huge =
+      workload_of({pooled_table("small", 1000, 128, 1), pooled_table("huge", 1'000'000'000, 128, 1)}, 512);
   try {
     plan_by(by(", tries: 3"), huge, test_cluster(2, 4));
     FAIL("a plan");

@@ -8,14 +8,6 @@
 namespace shardsim::planners_torchrec_test {
 namespace {
 
-Table pooled_table(const std::string& name, std::uint64_t rows, std::int64_t dim, double factor) {
-  Table table = sequence_table(name, rows, dim);
-  table.kind = TableKind::pooled;
-  table.features = {{name, factor, 1, false}};
-  table.average_length = factor;
-  return table;
-}
-
 Workload small_model() {
   return workload_of(
       {pooled_table("a", 1'000'000, 128, 30), pooled_table("b", 5'003, 64, 1), sequence_table("c", 200'000, 256)}, 512);

@@ -1,8 +1,7 @@
-#include "program/timeline/rank_spans.h"
-
 #include <doctest/doctest.h>
 
 #include "base/rng.h"
+#include "program/timeline/arrivals.h"
 
 namespace shardsim::rank_spans_test {
 

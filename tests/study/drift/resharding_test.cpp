@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "plan/plan_file.h"
-#include "study/drift/later_plans.h"
 #include "study/planning/prepared_case.h"
 #include "study/report/documents/drift_document.h"
 #include "tests/base/error_text.h"

@@ -1,6 +1,6 @@
-#include "study/notes/alike_clusters.h"
-
 #include <doctest/doctest.h>
+
+#include "study/notes/slower_hardware.h"
 
 namespace shardsim::alike_clusters_test {
 

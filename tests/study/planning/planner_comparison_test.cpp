@@ -1,3 +1,5 @@
+
+
 #include "study/planning/planner_comparison.h"
 
 #include <doctest/doctest.h>
@@ -11,6 +13,7 @@
 #include "study/report/sheets/planner_sheets.h"
 #include "study/report/sheets/result_sheets.h"
 #include "study/run/study.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::planner_comparison_test {
 
@@ -45,10 +48,6 @@ const ComparedPlan& plan_of(const StudyResult& study, const std::string& planner
   }
   FAIL("no planner " << planner);
   return study.comparisons.at(0).planners.front();
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -157,13 +156,13 @@ TEST_CASE("a planner without a plan that fits is listed with the reason, and sto
   CHECK(!over.iteration_ms);
   // 80,000 rows of 64 fp32 values are 20,480,000 bytes, six of them more than the 30 MB of a GPU by at least that.
   CHECK(over.bytes_over.value_or(0) >= 6 * 20'480'000 - 30'000'000);
-  CHECK(contains(over.reason, "does not fit in memory"));
+  CHECK(has(over.reason, "does not fit in memory"));
   CHECK(study.cases.size() == 2);
   CHECK(study.planning_cpu_s.size() == 3);
   const std::string table = result_table(study, 1000, false);
-  CHECK(contains(table, "data_parallel: "));
-  CHECK(contains(table, "GiB over"));
-  CHECK(contains(table, "None of the planners was trained on data"));
+  CHECK(has(table, "data_parallel: "));
+  CHECK(has(table, "GiB over"));
+  CHECK(has(table, "None of the planners was trained on data"));
 }
 
 TEST_CASE("all planners are tried with their defaults; what one of them lacks is its reason") {
@@ -185,9 +184,9 @@ TEST_CASE("everything but planning time is the same for any number of jobs, and 
 TEST_CASE("constraints are kept by every planner of a comparison, or it is refused by name") {
   const StudyResult study = small_study(2, "[row_wise, table_wise, random, torchrec]",
                                         "constraints: {history: {sharding_types: [table_wise]}}\n");
-  CHECK(contains(plan_of(study, "row_wise").reason,
-                 "planner \"row_wise\" violates the constraints: table 'history' is "
-                 "row_wise, where sharding_types allow table_wise"));
+  CHECK(has(plan_of(study, "row_wise").reason,
+            "planner \"row_wise\" violates the constraints: table 'history' is "
+            "row_wise, where sharding_types allow table_wise"));
   for (const char* const planner : {"table_wise", "random", "torchrec"}) {
     CAPTURE(planner);
     CHECK(plan_of(study, planner).reason == "");
@@ -196,26 +195,26 @@ TEST_CASE("constraints are kept by every planner of a comparison, or it is refus
 
 TEST_CASE("constraints that leave no plan say how many bytes are missing, and what would fit") {
   const StudyResult study = small_study(1, "[torchrec]", "constraints: {history: {sharding_types: [data_parallel]}}\n");
-  CHECK(contains(plan_of(study, "torchrec").reason, "no plan meets the constraints: table 'history' needs"));
-  CHECK(contains(plan_of(study, "torchrec").reason, "The smallest change that helps: allow "));
+  CHECK(has(plan_of(study, "torchrec").reason, "no plan meets the constraints: table 'history' needs"));
+  CHECK(has(plan_of(study, "torchrec").reason, "The smallest change that helps: allow "));
 }
 
 TEST_CASE("a table of planners that were trained on their judge is titled in-model; a bound has columns of its own") {
   StudyResult study = small_study(1, "[row_wise, table_wise]");
-  CHECK(contains(result_table(study, 1000, false), "PLANNERS\n"));
+  CHECK(has(result_table(study, 1000, false), "PLANNERS\n"));
   REQUIRE(study.comparisons.at(0).lower_bound_ms);
   CHECK(*study.comparisons.at(0).lower_bound_ms <= *study.comparisons.at(0).best_ms());
   study.comparisons.at(0).lower_bound_ms.reset();
-  CHECK(!contains(result_table(study, 1000, false), "x bound"));
+  CHECK(!has(result_table(study, 1000, false), "x bound"));
   study.comparisons.at(0).planners.at(0).figures.trained_on = "roofline";
   study.comparisons.at(0).lower_bound_ms = *study.comparisons.at(0).best_ms() / 2;
   const std::string table = result_table(study, 1000, false);
-  CHECK(contains(table, "PLANNERS, in-model\n"));
-  CHECK(contains(table, "the model that labelled the training data of row_wise also judges it here"));
-  CHECK(contains(table, "x bound"));
-  CHECK(contains(table, "2.000"));
+  CHECK(has(table, "PLANNERS, in-model\n"));
+  CHECK(has(table, "the model that labelled the training data of row_wise also judges it here"));
+  CHECK(has(table, "x bound"));
+  CHECK(has(table, "2.000"));
   const std::string json = result_to_json(study);
-  CHECK(contains(json, "\"in_model\": true"));
+  CHECK(has(json, "\"in_model\": true"));
   CHECK(result_to_json(result_from_tree(parse_json(json, "result.json"))) == json);
 }
 
@@ -227,12 +226,12 @@ TEST_CASE("the lower bound is not laid beside plans with rows in host memory, an
   CHECK(plan_of(study, "torchrec").host_rows);
   CHECK(plan_of(study, "torchrec").iteration_ms);
   CHECK(!comparison.times_bound(plan_of(study, "torchrec")));
-  CHECK(contains(result_table(study, 1000, false),
-                 "holds for plans with all rows in device memory, and so not for " + plan_of(study, "torchrec").name));
+  CHECK(has(result_table(study, 1000, false),
+            "holds for plans with all rows in device memory, and so not for " + plan_of(study, "torchrec").name));
   study.comparisons.at(0).lower_bound_lacks = "lookups";
-  CHECK(contains(result_table(study, 1000, false), "the bound is weak, because it does not include lookups."));
+  CHECK(has(result_table(study, 1000, false), "the bound is weak, because it does not include lookups."));
   const std::string json = result_to_json(study);
-  CHECK(contains(json, "\"rows_in_host_memory\": true"));
+  CHECK(has(json, "\"rows_in_host_memory\": true"));
   CHECK(result_to_json(result_from_tree(parse_json(json, "result.json"))) == json);
 }
 
@@ -246,13 +245,13 @@ TEST_CASE("where the memory model counts no buffers, peaks above the memory are 
   // 20.48 MB of rows on a GPU of 30 MB, and their gradients beside them at the peak.
   const StudyResult with_buffers = study_with(1);
   REQUIRE(with_buffers.cases.size() == 2);
-  CHECK(contains(memory_warning(with_buffers), "data_parallel"));
+  CHECK(has(memory_warning(with_buffers), "data_parallel"));
   const StudyResult without = study_with(0);
   CHECK(memory_warning(without) == "");
   std::vector<std::vector<std::string>> told;
   for (const auto& [text, cases] : notes_by_text(without)) {
-    if (contains(text, "counts only the rows of tables, and no buffers")) told.push_back(cases);
-    CHECK(!contains(text, "At its simulated peak, rank"));
+    if (has(text, "counts only the rows of tables, and no buffers")) told.push_back(cases);
+    CHECK(!has(text, "At its simulated peak, rank"));
   }
   REQUIRE(told.size() == 1);
   CHECK(told.front().size() == 2);
@@ -261,7 +260,7 @@ TEST_CASE("where the memory model counts no buffers, peaks above the memory are 
 TEST_CASE("what a planner says of its choice is a note of the case, compared or not") {
   const auto notes_tell = [](const StudyResult& study) {
     for (const std::string& note : study.cases.at(0).notes) {
-      if (note.starts_with("Planner: ") && contains(note, "estimate's first choice")) return true;
+      if (note.starts_with("Planner: ") && has(note, "estimate's first choice")) return true;
     }
     return false;
   };

@@ -1,9 +1,8 @@
-#include "study/result/machines.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "study/result/choices.h"
 #include "study/result/result.h"
 #include "tests/physics/lab.h"
 

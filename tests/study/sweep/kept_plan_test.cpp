@@ -78,64 +78,57 @@ double one_of(Rng& rng, std::initializer_list<double> values) {
   return *(values.begin() + rng.below(values.size()));
 }
 
+// The member that `of` finds takes one of these values.
+template <typename Of>
+Change one_value(Of of, std::vector<double> values) {
+  return [of, values](Case& item, Rng& rng) {
+    auto& member = of(item);
+    member = static_cast<std::remove_reference_t<decltype(member)>>(values[rng.below(values.size())]);
+  };
+}
+
+bool either(Rng& rng) {
+  return rng.below(2) == 0;
+}
+
 std::vector<Change> changes() {
   return {
-      [](Case& item, Rng& rng) {
-        item.workload.batch_per_gpu = static_cast<std::int64_t>(one_of(rng, {96, 128, 192}));
-      },
+      one_value([](Case & item) -> auto& { return item.workload.batch_per_gpu; }, {96, 128, 192}),
       [](Case& item, Rng& rng) {
         if (item.cluster.nics) item.cluster.nics->rate = {one_of(rng, {12.5e9, 25e9, 50e9})};
       },
-      [](Case& item, Rng& rng) {
-        item.cluster.gpu.hbm_bandwidth = {one_of(rng, {1e12, 2e12})};
-      },
-      [](Case& item, Rng& rng) {
-        item.cluster.gpu.overlap_slowdown = one_of(rng, {0, 0.1});
-      },
-      [](Case& item, Rng& rng) {
-        item.cluster.host.time_factor = one_of(rng, {1, 3});
-      },
-      [](Case& item, Rng& rng) {
-        item.cluster.pcie.generation = static_cast<int>(one_of(rng, {3, 4}));
-      },
-      [](Case& item, Rng& rng) {
-        item.cluster.launch_overhead = {one_of(rng, {1e-5, 5e-5})};
-      },
+      one_value([](Case & item) -> auto& { return item.cluster.gpu.hbm_bandwidth.bytes_per_second; }, {1e12, 2e12}),
+      one_value([](Case & item) -> auto& { return item.cluster.gpu.overlap_slowdown; }, {0, 0.1}),
+      one_value([](Case & item) -> auto& { return item.cluster.host.time_factor; }, {1, 3}),
+      one_value([](Case & item) -> auto& { return item.cluster.pcie.generation; }, {3, 4}),
+      one_value([](Case & item) -> auto& { return item.cluster.launch_overhead.value; }, {1e-5, 5e-5}),
       [](Case& item, Rng& rng) {
         item.cluster.faults.clear();
-        if (rng.below(2) == 0) item.cluster.faults = {{0, 0, {}, 0.5, one_of(rng, {0.5, 0.8})}};
+        if (either(rng)) item.cluster.faults = {{0, 0, {}, 0.5, one_of(rng, {0.5, 0.8})}};
       },
-      [](Case& item, Rng& rng) {
-        item.workload.tables.front().access.s = one_of(rng, {0.7, 1.2});
-      },
-      [](Case& item, Rng& rng) { item.workload.tables.back().dtype = rng.below(2) == 0 ? Dtype::fp16 : Dtype::fp32; },
-      [](Case& item, Rng& rng) { item.workload.optimizer = rng.below(2) == 0 ? "sgd" : "adagrad"; },
-      [](Case& item, Rng& rng) {
-        item.workload.id_bytes = static_cast<int>(one_of(rng, {4, 8}));
-      },
-      [](Case& item, Rng& rng) {
-        item.workload.accumulate = static_cast<std::int64_t>(one_of(rng, {1, 2, 5}));
-      },
+      one_value([](Case & item) -> auto& { return item.workload.tables.front().access.s; }, {0.7, 1.2}),
+      [](Case& item, Rng& rng) { item.workload.tables.back().dtype = either(rng) ? Dtype::fp16 : Dtype::fp32; },
+      [](Case& item, Rng& rng) { item.workload.optimizer = either(rng) ? "sgd" : "adagrad"; },
+      one_value([](Case & item) -> auto& { return item.workload.id_bytes; }, {4, 8}),
+      one_value([](Case & item) -> auto& { return item.workload.accumulate; }, {1, 2, 5}),
       [](Case& item, Rng& rng) {
         if (item.workload.sharding_groups)
           item.workload.sharding_groups->sync_every = static_cast<std::int64_t>(one_of(rng, {1, 2, 10}));
       },
       [](Case& item, Rng& rng) {
-        item.load.row_shares = rng.below(2) == 0 ? LoadOptions::RowShares::even : LoadOptions::RowShares::real;
+        item.load.row_shares = either(rng) ? LoadOptions::RowShares::even : LoadOptions::RowShares::real;
       },
-      [](Case& item, Rng& rng) { item.load.row_cut = rng.below(2) == 0 ? RowCut::blocks : RowCut::modulo; },
-      [](Case& item, Rng& rng) { item.overlap = rng.below(2) == 0; },
-      [](Case& item, Rng& rng) {
-        item.iterations = static_cast<int>(one_of(rng, {1, 2, 5}));
-      },
-      [](Case& item, Rng& rng) { item.network = named_map(rng.below(2) == 0 ? "closed_form" : "fair_queues"); },
+      [](Case& item, Rng& rng) { item.load.row_cut = either(rng) ? RowCut::blocks : RowCut::modulo; },
+      [](Case& item, Rng& rng) { item.overlap = either(rng); },
+      one_value([](Case & item) -> auto& { return item.iterations; }, {1, 2, 5}),
+      [](Case& item, Rng& rng) { item.network = named_map(either(rng) ? "closed_form" : "fair_queues"); },
       [](Case& item, Rng& rng) {  // FBGEMM's kernels refuse tables of one column
         item.compute_model =
-            parse_yaml(rng.below(2) == 0 ? "{name: gpu_kernels, kernels: hugectr}" : "{name: roofline}", "test");
+            parse_yaml(either(rng) ? "{name: gpu_kernels, kernels: hugectr}" : "{name: roofline}", "test");
       },
       [](Case& item, Rng& rng) {
         item.algorithms.clear();
-        if (rng.below(2) == 0) item.algorithms["all_reduce"] = rng.below(2) == 0 ? "ring" : "tree";
+        if (either(rng)) item.algorithms["all_reduce"] = either(rng) ? "ring" : "tree";
       },
       [](Case& item, Rng& rng) {
         if (item.software) item.software->launch = {one_of(rng, {1e-6, 2e-5})};

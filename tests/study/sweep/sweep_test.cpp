@@ -5,6 +5,7 @@
 #include "base/tree/tree_editor.h"
 #include "study/sweep/point_cases.h"
 #include "study/sweep/read_sweep.h"
+#include "tests/base/error_text.h"
 #include "tests/temporary_folder.h"
 
 namespace shardsim::sweep_test {
@@ -25,10 +26,6 @@ std::string error_of(const std::string& lines, const SweepRequest& request = {})
     return error.what();
   }
   return "";
-}
-
-bool says(const std::string& message, const std::string& part) {
-  return message.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -123,24 +120,24 @@ TEST_CASE("what the files say that an axis or the case names decides, too") {
 }
 
 TEST_CASE("what is no sweep is refused with its place and its count") {
-  CHECK(says(error_of("  axes: {klaster.nodes: [2]}\n"), "test.yaml:6:"));
-  CHECK(says(error_of("  axes: {cluster.nics.speed: [1 Gbit/s]}\n"), "speed"));
-  CHECK(says(error_of("  axes: {jobs: [1]}\n"), "'jobs' cannot be an axis"));
-  CHECK(says(error_of("  axes: {planners: [all]}\n"), "planner: [NAME, ...]"));
-  CHECK(says(error_of("  axes: {}\n"), "has no axes"));
-  CHECK(says(error_of("  keep_plan: true\n"), "the sweep has no axes"));
-  CHECK(says(error_of("  axis: {cluster.nodes: [2]}\n"), "axis"));
-  CHECK(says(error_of("  axes: {cluster.nodes: [2]}\n  zip: {cluster.nodes: [1]}\n"), "two axes have the name"));
-  CHECK(says(error_of("  axes: {cluster: [{base: toy_2x4, nodes: 4}, toy_2x4], cluster.nodes: [1, 2]}\n"),
-             "axis \"cluster.nodes\" changes what the value"));
-  CHECK(says(error_of("  axes: {planner.name: [flex]}\n  zip: {planner: [row_wise]}\n"),
-             "axis \"planner.name\" changes what the value \"row_wise\" of axis \"planner\" states"));
-  CHECK(says(error_of("  axes: {workload.tables.0.rows: [100], workload.tables.history.rows: [200]}\n"),
-             "Name the tables of all axes by number, or all by name"));
-  CHECK(says(error_of("  case: other\n  axes: {cluster.nodes: [2]}\n"), "unknown case"));
-  CHECK(says(error_of("  axes: {cluster.nodes: [1, 2, 4], iterations: [2, 3, 4]}\n", {{}, 8}),
-             "9 points (3 x 3), and 8 are"));
-  CHECK(says(error_of("  random: {points: 5000000000, axes: {cluster.nodes: [1]}}\n"), "5,000,000,000 points"));
+  CHECK(has(error_of("  axes: {klaster.nodes: [2]}\n"), "test.yaml:6:"));
+  CHECK(has(error_of("  axes: {cluster.nics.speed: [1 Gbit/s]}\n"), "speed"));
+  CHECK(has(error_of("  axes: {jobs: [1]}\n"), "'jobs' cannot be an axis"));
+  CHECK(has(error_of("  axes: {planners: [all]}\n"), "planner: [NAME, ...]"));
+  CHECK(has(error_of("  axes: {}\n"), "has no axes"));
+  CHECK(has(error_of("  keep_plan: true\n"), "the sweep has no axes"));
+  CHECK(has(error_of("  axis: {cluster.nodes: [2]}\n"), "axis"));
+  CHECK(has(error_of("  axes: {cluster.nodes: [2]}\n  zip: {cluster.nodes: [1]}\n"), "two axes have the name"));
+  CHECK(has(error_of("  axes: {cluster: [{base: toy_2x4, nodes: 4}, toy_2x4], cluster.nodes: [1, 2]}\n"),
+            "axis \"cluster.nodes\" changes what the value"));
+  CHECK(has(error_of("  axes: {planner.name: [flex]}\n  zip: {planner: [row_wise]}\n"),
+            "axis \"planner.name\" changes what the value \"row_wise\" of axis \"planner\" states"));
+  CHECK(has(error_of("  axes: {workload.tables.0.rows: [100], workload.tables.history.rows: [200]}\n"),
+            "Name the tables of all axes by number, or all by name"));
+  CHECK(has(error_of("  case: other\n  axes: {cluster.nodes: [2]}\n"), "unknown case"));
+  CHECK(has(error_of("  axes: {cluster.nodes: [1, 2, 4], iterations: [2, 3, 4]}\n", {{}, 8}),
+            "9 points (3 x 3), and 8 are"));
+  CHECK(has(error_of("  random: {points: 5000000000, axes: {cluster.nodes: [1]}}\n"), "5,000,000,000 points"));
 }
 
 }  // namespace shardsim::sweep_test

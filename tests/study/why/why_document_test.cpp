@@ -47,8 +47,8 @@ TEST_CASE("a lever within rounding of nothing is said as nothing, of either sign
                    {"free_host", "if the host were free", 12.38, -0.24}};
   const std::string text = document_text(why_document(why, &help, "main", Medium::terminal), 120, false);
   CAPTURE(text);
-  CHECK(has(words(text), "host time -0.10 0.00 nothing"));
-  CHECK(has(words(text), "NIC rate 3.60 4.40 0.40"));
+  CHECK(has(words(text), "host time +0.10 % 0.00 % nothing"));
+  CHECK(has(words(text), "NIC rate -3.60 % +4.40 % 0.40"));
   CHECK(has(text, "if the host were free                 12.38    nothing"));
   CHECK_FALSE(has(text, "-0.2"));
   CHECK(

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "tests/base/edited_text.h"
 #include "tests/topology/cluster_files.h"
 #include "topology/graph/graph.h"
 #include "topology/import/node_inventory.h"
@@ -37,12 +38,6 @@ constexpr const char* kSmall = R"(<?xml version="1.0"?>
   </cpu>
 </system>
 )";
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
 
 ClusterSpec imported(const std::string& text, ImportOptions options = {}) {
   options.gpu_model_may_be_assumed = true;
@@ -183,20 +178,20 @@ TEST_CASE("slower NICs are left out, and several hosts count as nodes") {
   const std::string slow =
       "<pci busid=\"0000:0d:00.0\" class=\"0x020000\"><nic><net name=\"eth0\" dev=\"1\" "
       "speed=\"25000\"/></nic></pci>\n    </pci>\n  </cpu>";
-  const ClusterSpec spec = imported(replaced(kSmall, "</pci>\n  </cpu>", slow));
+  const ClusterSpec spec = imported(edited(kSmall, "</pci>\n  </cpu>", slow));
   CHECK(spec.nics->shared_by == 2);
   CHECK(notes(spec, "eth0"));
   std::string host = kSmall;
   host = host.substr(host.find("  <cpu"), host.find("</system>") - host.find("  <cpu"));
-  std::string two = replaced(kSmall, "numaid=\"0\"", "numaid=\"0\" host_hash=\"0x1\"");
-  two = replaced(two, "</system>", replaced(host, "numaid=\"0\"", "numaid=\"0\" host_hash=\"0x2\"") + "</system>");
+  std::string two = edited(kSmall, "numaid=\"0\"", "numaid=\"0\" host_hash=\"0x1\"");
+  two = edited(two, "</system>", edited(host, "numaid=\"0\"", "numaid=\"0\" host_hash=\"0x2\"") + "</system>");
   CHECK(imported(two).nodes == 2);
   CHECK(imported(two).gpu.count == 2);
 }
 
 TEST_CASE("a NIC without slot, listed below every CPU, is one NIC") {
   const std::string nic = "<nic><net name=\"eth0\" dev=\"0\" speed=\"10000\" gdr=\"0\"/></nic></cpu>";
-  const ClusterSpec spec = imported(replaced(dump_of({"", ""}), "</cpu>", nic + "<cpu numaid=\"1\">" + nic));
+  const ClusterSpec spec = imported(edited(dump_of({"", ""}), "</cpu>", nic + "<cpu numaid=\"1\">" + nic));
   REQUIRE(spec.nics);
   CHECK(nics_of_node(spec) == 1);
   CHECK(spec.nics->transport == "tcp");
@@ -243,21 +238,21 @@ TEST_CASE("another document than a topology, and unknown elements, are refused")
   CHECK(refuses("<graphs version=\"1\"/>", "1", "graph dump"));
   CHECK(refuses("<html/>", "1", "<html>"));
   CHECK(refuses("<system/>", "1", "without <cpu>"));
-  CHECK(refuses(replaced(kSmall, "<nic>\n", "<nic>\n<cheese/>\n"), "19", "unknown element <cheese>"));
-  CHECK(refuses(replaced(kSmall, "<nic>\n", "<nic>\n<xgmi/>\n"), "19", "a link between GPUs of AMD"));
-  CHECK(refuses(replaced(kSmall, "<nic>\n", "<nic>\n<gpu/>\n"), "19", "<gpu> in <nic>"));
-  CHECK(notes(imported(replaced(kSmall, "dev=\"1\"", "dev=\"1\" colour=\"red\"")), "gpu.colour"));
+  CHECK(refuses(edited(kSmall, "<nic>\n", "<nic>\n<cheese/>\n"), "19", "unknown element <cheese>"));
+  CHECK(refuses(edited(kSmall, "<nic>\n", "<nic>\n<xgmi/>\n"), "19", "a link between GPUs of AMD"));
+  CHECK(refuses(edited(kSmall, "<nic>\n", "<nic>\n<gpu/>\n"), "19", "<gpu> in <nic>"));
+  CHECK(notes(imported(edited(kSmall, "dev=\"1\"", "dev=\"1\" colour=\"red\"")), "gpu.colour"));
   CHECK(refuses("<system><cpu numaid=\"0\"/></system>", "1", "no GPU"));
 }
 
 TEST_CASE("a cyclic PCIe tree and a bus id twice are refused at their line") {
-  CHECK(refuses(replaced(kSmall, "0000:07:00.0", "0000:01:00.0"), "6", "cyclic"));
-  CHECK(refuses(replaced(kSmall, "0000:0c:00.0", "0000:07:00.0"), "17", "already on line 6"));
-  CHECK(refuses(replaced(kSmall, "0000:0c:00.0", "elsewhere"), "17", "no PCI bus id"));
-  CHECK(refuses(replaced(kSmall, "busid=\"0000:0c:00.0\"", ""), "17", "busid"));
+  CHECK(refuses(edited(kSmall, "0000:07:00.0", "0000:01:00.0"), "6", "cyclic"));
+  CHECK(refuses(edited(kSmall, "0000:0c:00.0", "0000:07:00.0"), "17", "already on line 6"));
+  CHECK(refuses(edited(kSmall, "0000:0c:00.0", "elsewhere"), "17", "no PCI bus id"));
+  CHECK(refuses(edited(kSmall, "busid=\"0000:0c:00.0\"", ""), "17", "busid"));
   const auto linked = [](const std::string& target) {
-    return replaced(kSmall, "      <pci busid=\"0000:07",
-                    "      <pcilink target=\"" + target + "\"/>\n<pci busid=\"0000:07");
+    return edited(kSmall, "      <pci busid=\"0000:07",
+                  "      <pcilink target=\"" + target + "\"/>\n<pci busid=\"0000:07");
   };
   CHECK(refuses(linked("0000:01:00.0"), "6", "cyclic"));
   CHECK(refuses(linked("0000:ee:00.0"), "6", "not in the file"));
@@ -278,30 +273,30 @@ TEST_CASE("NVLinks whose other end the file does not have are left out with a no
 }
 
 TEST_CASE("GPUs of other vendors are named and refused") {
-  CHECK(refuses(replaced(kSmall, "vendor=\"0x10de\"", "vendor=\"0x1d94\""), "6", "GPU of Hygon"));
+  CHECK(refuses(edited(kSmall, "vendor=\"0x10de\"", "vendor=\"0x1d94\""), "6", "GPU of Hygon"));
 }
 
 TEST_CASE("NVLinks that no machine has are refused at their line") {
-  const auto link = [](const std::string& from, const std::string& to) { return replaced(kSmall, from, to); };
+  const auto link = [](const std::string& from, const std::string& to) { return edited(kSmall, from, to); };
   CHECK(refuses(link("count=\"4\"", "count=\"0\""), "8", "count of 0"));
   CHECK(refuses(link("count=\"4\"", "count=\"-1\""), "8", "count of -1"));
   CHECK(refuses(link("count=\"4\"", "count=\"many\""), "8", "is not a whole number"));
   CHECK(refuses(link("count=\"4\"", ""), "8", "'count'"));
   CHECK(refuses(link("count=\"4\"", "count=\"5\""), "7", "5 NVLinks to GPU 1, which has 4 back"));
-  const std::string many = replaced(link("count=\"4\"", "count=\"14\""), "count=\"3\"", "count=\"13\"");
+  const std::string many = edited(link("count=\"4\"", "count=\"14\""), "count=\"3\"", "count=\"13\"");
   CHECK(refuses(many, "7", "14 NVLinks, the model A100-SXM4-40GB has 12"));
   const std::string to_switch = R"(<nvlink target="0000:c1:00.0" count="18" tclass="0x068000"/>)";
   CHECK(refuses(dump_of({to_switch, ""}), "4", "no NVLink to the switch"));
 }
 
 TEST_CASE("impossible attributes and contradictions are refused at their line") {
-  CHECK(refuses(replaced(kSmall, "link_width=\"16\">\n        <gpu", "link_width=\"12\">\n        <gpu"), "6",
-                "12 lanes"));
-  CHECK(refuses(replaced(kSmall, "speed=\"200000\"", "speed=\"fast\""), "19", "is not a whole number"));
-  CHECK(refuses(replaced(kSmall, "speed=\"200000\"", "speed=\"99999999999\""), "19", "Mbit/s"));
-  CHECK(refuses(replaced(kSmall, "rank=\"1\"", "rank=\"0\""), "12", "rank 0 is on two GPUs"));
-  CHECK(refuses(replaced(kSmall, "sm=\"80\"", "sm=\"0\""), "7", "no compute capability"));
-  CHECK(refuses(replaced(kSmall, "sm=\"80\"", "sm=\"90\""), "12", "different models"));
+  CHECK(
+      refuses(edited(kSmall, "link_width=\"16\">\n        <gpu", "link_width=\"12\">\n        <gpu"), "6", "12 lanes"));
+  CHECK(refuses(edited(kSmall, "speed=\"200000\"", "speed=\"fast\""), "19", "is not a whole number"));
+  CHECK(refuses(edited(kSmall, "speed=\"200000\"", "speed=\"99999999999\""), "19", "Mbit/s"));
+  CHECK(refuses(edited(kSmall, "rank=\"1\"", "rank=\"0\""), "12", "rank 0 is on two GPUs"));
+  CHECK(refuses(edited(kSmall, "sm=\"80\"", "sm=\"0\""), "7", "no compute capability"));
+  CHECK(refuses(edited(kSmall, "sm=\"80\"", "sm=\"90\""), "12", "different models"));
   ImportOptions options;
   options.gpu_model = "H100-SXM5-80GB";
   CHECK(refuses(kSmall, "7", "has compute capability 8.0, the model H100-SXM5-80GB has 9.0", options));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tests/base/edited_text.h"
 #include "tests/topology/cluster_files.h"
 #include "topology/export/export.h"
 #include "topology/import/listed_devices.h"
@@ -40,12 +41,6 @@ ClusterSpec imported(const std::string& text, const std::string& model = "A100-S
   ImportOptions options;
   options.gpu_model = model;
   return cluster_of(read_smi_matrix(text, "topo.txt", find_gpu_model(model)), options);
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
 }
 
 bool refuses(const std::string& text, const std::string& line, const std::string& what,
@@ -140,20 +135,20 @@ TEST_CASE("the public V100 cube mesh: 6 links a GPU, 4 linked and 3 relayed peer
 }
 
 TEST_CASE("terminal escapes, old names and a missing legend are read") {
-  const std::string underlined = replaced(kMesh, "GPU0  GPU1", "\x1b[4mGPU0  GPU1");
+  const std::string underlined = edited(kMesh, "GPU0  GPU1", "\x1b[4mGPU0  GPU1");
   CHECK(imported(underlined) == imported(kMesh));
   const std::string old =
-      replaced(replaced(kMesh, "GPU1  GPU2  GPU3  NIC0", "GPU1  GPU2  GPU3  mlx5_0"), "\nNIC0 ", "\nmlx5_0 ");
+      edited(edited(kMesh, "GPU1  GPU2  GPU3  NIC0", "GPU1  GPU2  GPU3  mlx5_0"), "\nNIC0 ", "\nmlx5_0 ");
   CHECK(imported(old).pcie.tree == imported(kMesh).pcie.tree);
   const std::string text = kMesh;
   CHECK(imported(text.substr(0, text.find("\nLegend"))) == imported(kMesh));
 }
 
 TEST_CASE("NICs that share no switch with a GPU are left out where others do, unless --nics names them") {
-  const std::string text = replaced(replaced(kMesh, "SYS   NODE  16-31", "SYS   SYS   16-31"), "PXB   NODE  SYS    X",
-                                    "PXB   SYS   SYS    X");
-  const std::string far = replaced(replaced(text, "SYS   PXB   16-31", "SYS   SYS   16-31"), "SYS   SYS   PXB   SYS",
-                                   "SYS   SYS   SYS   SYS");
+  const std::string text =
+      edited(edited(kMesh, "SYS   NODE  16-31", "SYS   SYS   16-31"), "PXB   NODE  SYS    X", "PXB   SYS   SYS    X");
+  const std::string far =
+      edited(edited(text, "SYS   PXB   16-31", "SYS   SYS   16-31"), "SYS   SYS   PXB   SYS", "SYS   SYS   SYS   SYS");
   const ClusterSpec spec = imported(far);
   REQUIRE(spec.nics);
   CHECK(nics_of_node(spec) == 1);
@@ -172,8 +167,8 @@ TEST_CASE("NICs that share no switch with a GPU are left out where others do, un
 TEST_CASE("a matrix that hides NVLinks is noted, and --nvlinks states them") {
   // As topo -mp prints it: GPUs 0 and 1 share a switch, GPUs 2 and 3 a socket.
   std::string paths = kMesh;
-  for (const char* way : {"PIX", "PIX", "NODE", "NODE"}) paths = replaced(paths, "NV4", way);
-  for (int cell = 0; cell < 4; ++cell) paths = replaced(paths, "NV2", "SYS");
+  for (const char* way : {"PIX", "PIX", "NODE", "NODE"}) paths = edited(paths, "NV4", way);
+  for (int cell = 0; cell < 4; ++cell) paths = edited(paths, "NV2", "SYS");
   ImportOptions options;
   options.gpu_model = "A100-SXM4-40GB";
   const auto cluster = [&] {
@@ -325,26 +320,26 @@ TEST_CASE("Azure's Ethernet function is no NIC of the GPUs") {
 TEST_CASE("a matrix that is none, or not whole, is refused") {
   CHECK(refuses("", "", "no matrix"));
   CHECK(refuses("hello\nworld\n", "", "no matrix"));
-  CHECK(refuses(replaced(kMesh, "NIC1    SYS   SYS   PXB   NODE  SYS    X\n", ""), "2", "no row NIC1"));
-  CHECK(refuses(replaced(kMesh, "NODE  SYS    X\n", "\n"), "8", "3 cells for 6 devices"));
-  CHECK(refuses(replaced(kMesh, "\nNIC1 ", "\nNIC7 "), "8", "not in the header"));
-  CHECK(refuses(replaced(kMesh, "\nNIC1 ", "\nNIC0 "), "8", "second row"));
-  CHECK(refuses(replaced(kMesh, "GPU1  GPU2", "GPU1  GPU1"), "2", "twice in the header"));
+  CHECK(refuses(edited(kMesh, "NIC1    SYS   SYS   PXB   NODE  SYS    X\n", ""), "2", "no row NIC1"));
+  CHECK(refuses(edited(kMesh, "NODE  SYS    X\n", "\n"), "8", "3 cells for 6 devices"));
+  CHECK(refuses(edited(kMesh, "\nNIC1 ", "\nNIC7 "), "8", "not in the header"));
+  CHECK(refuses(edited(kMesh, "\nNIC1 ", "\nNIC0 "), "8", "second row"));
+  CHECK(refuses(edited(kMesh, "GPU1  GPU2", "GPU1  GPU1"), "2", "twice in the header"));
 }
 
 TEST_CASE("cells that contradict each other are refused at their row") {
-  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NV3   NV2"), "3",
-                "GPU0 to GPU1 is NV3, but GPU1 to GPU0 is NV4"));
-  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NV0   NV2"), "3", "NV0"));
-  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NVX   NV2"), "3", "NVX"));
-  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "NV1  NV4   NV2"), "3", "GPU0 to GPU0 is"));
-  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X     X    NV2"), "3", "diagonal"));
+  CHECK(
+      refuses(edited(kMesh, "X    NV4   NV2", "X    NV3   NV2"), "3", "GPU0 to GPU1 is NV3, but GPU1 to GPU0 is NV4"));
+  CHECK(refuses(edited(kMesh, "X    NV4   NV2", "X    NV0   NV2"), "3", "NV0"));
+  CHECK(refuses(edited(kMesh, "X    NV4   NV2", "X    NVX   NV2"), "3", "NVX"));
+  CHECK(refuses(edited(kMesh, "X    NV4   NV2", "NV1  NV4   NV2"), "3", "GPU0 to GPU0 is"));
+  CHECK(refuses(edited(kMesh, "X    NV4   NV2", "X     X    NV2"), "3", "diagonal"));
   const std::string nic_link =
-      replaced(replaced(kMesh, "SYS   PIX   SYS   0-15", "SYS   NV1   SYS   0-15"), "NIC0    PIX", "NIC0    NV1");
+      edited(edited(kMesh, "SYS   PIX   SYS   0-15", "SYS   NV1   SYS   0-15"), "NIC0    PIX", "NIC0    NV1");
   CHECK(refuses(nic_link, "3", "NVLinks between GPU0 and NIC0"));
   // One switch for GPU1 and GPU3 joins GPU0 and GPU3, which are SYS, by way of NIC0.
-  const std::string torn = replaced(replaced(kMesh, "GPU1    NV4    X    SYS   NV2", "GPU1    NV4    X    SYS   PIX"),
-                                    "GPU3    SYS   NV2", "GPU3    SYS   PIX");
+  const std::string torn = edited(edited(kMesh, "GPU1    NV4    X    SYS   NV2", "GPU1    NV4    X    SYS   PIX"),
+                                  "GPU3    SYS   NV2", "GPU3    SYS   PIX");
   CHECK(refuses(torn, "3", "third device"));
 }
 
@@ -364,8 +359,8 @@ TEST_CASE("the printed matrix of every shipped cluster reads back to the same cl
 }
 
 TEST_CASE("NUMA nodes that the machine numbers otherwise are said with the sockets that they became") {
-  std::string text = replaced(kMesh, "16-31         1  ", "16-31         3  ");
-  text = replaced(text, "16-31         1  ", "16-31         3  ");
+  std::string text = edited(kMesh, "16-31         1  ", "16-31         3  ");
+  text = edited(text, "16-31         1  ", "16-31         3  ");
   const auto notes = [](const ClusterSpec& spec) {
     return std::ranges::any_of(spec.open, [](const std::string& note) {
       return note.find("NUMA nodes have other numbers in the model: 3 is socket 1") != std::string::npos;

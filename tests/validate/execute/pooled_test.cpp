@@ -6,6 +6,7 @@
 
 #include "study/run/study.h"
 #include "tests/validate/execute/checked_run.h"
+#include "tests/validate/execute/fusion_faults.h"
 #include "tests/validate/execute/ranks.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/buffers/data_check.h"
@@ -54,23 +55,7 @@ std::vector<const char*> pipelines() {
 // The error of fusions_of for a program after `spoil`.
 std::string complaint(Program program, const std::function<void(Program&)>& spoil) {
   spoil(program);
-  try {
-    sample::fusions(program);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
-}
-
-bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.starts_with("here: operation ") && message.find(part) != std::string::npos &&
-         message.find('\n') == std::string::npos;
-}
-
-ByteMatrix& matrix_of(Program& program, const std::string& name) {
-  return program.matrices.at(static_cast<std::size_t>(index_named(program.matrices, name))).bytes;
+  return sample::fusion_fault(program);
 }
 
 Op& op_of(Program& program, OpClass op_class) {
@@ -445,33 +430,43 @@ TEST_CASE("pooled lookups whose exchanges do not fit are refused") {
   const Program rows = one_table(Strategy::row_wise), node = one_table(Strategy::table_row_wise),
                 whole = one_table(Strategy::table_wise), copies = one_table(Strategy::flex);
   CHECK(complaint(rows, [](Program&) {}).empty());
-  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::lookup).bags.values = {129}; }), "129 bags"));
-  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).bytes += 4; }), "bytes for rank 0"));
-  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::all_gather).bytes_by_set = {16}; }), "bytes for rank"));
-  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).after = {}; }), "does not wait for"));
-  CHECK(says(complaint(rows,
-                       [](Program& p) {
-                         for (Op& op : p.ops) {
-                           if (op.op_class == OpClass::update) op.after = {};
-                         }
-                       }),
-             "does not wait for"));
-  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::all_gather).role = OpRole::none; }),
-             "nothing brings the gradients"));
-  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).role = OpRole::none; }),
-             "nothing returns them"));
-  CHECK(says(complaint(whole, [](Program& p) { matrix_of(p, "pooled_tw_grads").units[1] += 1; }), "moves"));
-  CHECK(says(complaint(node, [](Program& p) { matrix_of(p, "pooled_twrw_cross_grads").units[0] += 1; }), "moves"));
-  CHECK(says(complaint(copies, [](Program& p) { p.tables[0].features[0].num_poolings = 0.01; }), "no bag"));
-  CHECK(says(complaint(pooled_program(Strategy::table_wise), [](Program& p) { p.tables[1].dtype = Dtype::fp16; }),
-             "different types"));
-  CHECK(says(complaint(pooled_program(Strategy::row_wise),
-                       [](Program& p) {
-                         for (Op& op : p.ops) {
-                           if (op.op_class == OpClass::lookup && op.shards.size() == 1) op.after = {0};
-                         }
-                       }),
-             "does not wait for the exchange of its ids"));
+  CHECK(sample::names_operation(complaint(rows, [](Program& p) { op_of(p, OpClass::lookup).bags.values = {129}; }),
+                                "129 bags"));
+  CHECK(sample::names_operation(complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).bytes += 4; }),
+                                "bytes for rank 0"));
+  CHECK(sample::names_operation(complaint(rows, [](Program& p) { op_of(p, OpClass::all_gather).bytes_by_set = {16}; }),
+                                "bytes for rank"));
+  CHECK(sample::names_operation(complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).after = {}; }),
+                                "does not wait for"));
+  CHECK(sample::names_operation(complaint(rows,
+                                          [](Program& p) {
+                                            for (Op& op : p.ops) {
+                                              if (op.op_class == OpClass::update) op.after = {};
+                                            }
+                                          }),
+                                "does not wait for"));
+  CHECK(sample::names_operation(complaint(rows, [](Program& p) { op_of(p, OpClass::all_gather).role = OpRole::none; }),
+                                "nothing brings the gradients"));
+  CHECK(sample::names_operation(
+      complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).role = OpRole::none; }),
+      "nothing returns them"));
+  CHECK(sample::names_operation(
+      complaint(whole, [](Program& p) { sample::matrix_of(p, "pooled_tw_grads").units[1] += 1; }), "moves"));
+  CHECK(sample::names_operation(
+      complaint(node, [](Program& p) { sample::matrix_of(p, "pooled_twrw_cross_grads").units[0] += 1; }), "moves"));
+  CHECK(sample::names_operation(complaint(copies, [](Program& p) { p.tables[0].features[0].num_poolings = 0.01; }),
+                                "no bag"));
+  CHECK(sample::names_operation(
+      complaint(pooled_program(Strategy::table_wise), [](Program& p) { p.tables[1].dtype = Dtype::fp16; }),
+      "different types"));
+  CHECK(sample::names_operation(complaint(pooled_program(Strategy::row_wise),
+                                          [](Program& p) {
+                                            for (Op& op : p.ops) {
+                                              if (op.op_class == OpClass::lookup && op.shards.size() == 1)
+                                                op.after = {0};
+                                            }
+                                          }),
+                                "does not wait for the exchange of its ids"));
 }
 
 }  // namespace shardsim::pooled_test

@@ -32,7 +32,8 @@ constexpr const char* kTable =
 
 }  // namespace
 
-TEST_CASE("copies of sharding groups equal a single process that averages them, bit for bit") {
+TEST_CASE("copies of sharding groups equal a single process that averages them, bit for bit" *
+          doctest::test_suite("long")) {
   for (const char* const groups : {"size: 4", "size: 4, members: consecutive", "size: 2, sync_every: 3"}) {
     for (const char* const planner : {"{name: row_wise}", "{name: table_wise}", "{name: table_row_wise}",
                                       "{name: column_wise, min_partition: 32}", "{name: data_parallel}"}) {

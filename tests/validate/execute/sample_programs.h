@@ -182,4 +182,8 @@ inline std::vector<Fusion> fusions(const Program& program) {
   return fusions_of(program, places);
 }
 
+inline ByteMatrix& matrix_of(Program& program, const std::string& name) {
+  return program.matrices.at(static_cast<std::size_t>(index_named(program.matrices, name))).bytes;
+}
+
 }  // namespace shardsim::sample

@@ -1,5 +1,3 @@
-#include "validate/microbench/rotation.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "validate/microbench/bench_input.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim::rotation_test {

@@ -62,12 +62,6 @@ struct CpuRoute {
   ElementType type = ElementType::fp32;
 };
 
-// Returns the type in which a collective adds up; without a sum any type will do.
-ElementType summed_type(const std::string& dtype) {
-  if (dtype == "fp16") return ElementType::fp16;
-  return dtype == "bf16" ? ElementType::bf16 : ElementType::fp32;
-}
-
 class CpuDevice : public DevicePort {
  public:
   CpuDevice(const IterationPrograms& programs, int rank, Wire& wire, int threads)
@@ -221,7 +215,7 @@ class CpuDevice : public DevicePort {
     Seat seat = seat_of(program, op, rank);
     CpuRoute& route = routes_[&op];
     if (op.op_class == OpClass::all_to_all) route.matrix = resolve_matrix(program, op.matrix, seat.set);
-    route.type = summed_type(op.dtype);
+    route.type = element_named(op.dtype);  // without a sum any type will do
     route.seat = {std::move(seat.ranks), seat.position, program.ranks_per_node, op.stream};
   }
 

@@ -86,11 +86,6 @@ bool averages_states(const Program& program, const Op& op) {
   return !rows || std::ranges::find_if(program.ops, same)->id != op.id;
 }
 
-ElementType element_named(const std::string& dtype) {
-  if (dtype == "fp16") return ElementType::fp16;
-  return dtype == "bf16" ? ElementType::bf16 : ElementType::fp32;
-}
-
 }  // namespace
 
 // A check of the data trains without states, and moves their bytes all the same.

@@ -11,10 +11,6 @@
 namespace shardsim {
 namespace {
 
-bool contains(const std::vector<int>& ids, int id) {
-  return std::ranges::find(ids, id) != ids.end();
-}
-
 bool is_of_hugectr(const Op& op) {
   return op.indexed || op.in_place || op.sort_bits > 0 || op.role == OpRole::keep_ids || op.role == OpRole::index_rows;
 }
@@ -162,7 +158,7 @@ class FusionReader {
   void check_order(const Fusion& fusion, const Fusion::Part& part) const {
     const Op& lookup = at(part.lookup);
     if (fusion.ids_came_before) {
-      if (!contains(lookup.after_previous, fusion.ids)) fail_ids(lookup, fusion.ids);
+      if (!is_one_of(lookup.after_previous, fusion.ids)) fail_ids(lookup, fusion.ids);
     } else if (fusion.ids >= 0 && !comes_before(fusion.ids, part.lookup)) {
       fail_ids(lookup, fusion.ids);
     }
@@ -219,7 +215,7 @@ class FusionReader {
   void follows(int first, int then) const {
     if (first < 0 || then < 0) return;
     const bool earlier = at(first).batches_ahead > at(then).batches_ahead;
-    if (earlier ? contains(at(then).after_previous, first) : comes_before(first, then)) return;
+    if (earlier ? is_one_of(at(then).after_previous, first) : comes_before(first, then)) return;
     fail(at(then), fmt::format("it does not wait for {}, of the same fusion group", op_text(at(first))),
          earlier ? "Name that operation in 'after_previous'" : "Name that operation in 'after'");
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardsim {
@@ -13,6 +14,11 @@ namespace shardsim {
 // sums, gradients and optimizer states are fp32.
 
 enum class ElementType { fp32, fp16, bf16 };
+
+inline ElementType element_named(std::string_view dtype) {
+  if (dtype == "fp16") return ElementType::fp16;
+  return dtype == "bf16" ? ElementType::bf16 : ElementType::fp32;
+}
 inline int element_bytes(ElementType type) {
   return type == ElementType::fp32 ? 4 : 2;
 }

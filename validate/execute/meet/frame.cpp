@@ -88,14 +88,6 @@ std::vector<std::string> unpack_texts(std::string_view text) {
   return texts;
 }
 
-namespace {
-
-bool try_again(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
-}  // namespace
-
 FrameLink::FrameLink(Descriptor socket)
     : socket_(std::move(socket)), reader_(kLongestOfNewcomer), longest_(kLongestOfNewcomer), heard_(Clock::now()) {}
 

@@ -18,10 +18,6 @@ constexpr std::size_t kNonce = 32, kProof = std::tuple_size_v<Digest>;
 // Each end proves something else, so that nobody can hand an end's own words back to it.
 constexpr std::string_view kCaller = "shardsim caller", kCallee = "shardsim callee";
 
-bool try_later(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
 }  // namespace
 
 Handshake::Handshake(std::string_view key, bool caller) : key_(key), caller_(caller), own_nonce_(random_secret()) {
@@ -43,7 +39,7 @@ Handshake::State Handshake::go_on(const Descriptor& socket) {
 bool Handshake::send_waiting(const Descriptor& socket) {
   while (!waiting_.empty()) {
     const ssize_t sent = send(socket.fd(), waiting_.data(), waiting_.size(), MSG_NOSIGNAL);
-    if (sent < 0 && try_later(errno)) return false;
+    if (sent < 0 && try_again(errno)) return false;
     if (sent < 0) waiting_.clear();
     if (sent > 0) waiting_.erase(0, static_cast<std::size_t>(sent));
   }
@@ -54,7 +50,7 @@ bool Handshake::send_waiting(const Descriptor& socket) {
 bool Handshake::receive(const Descriptor& socket) {
   std::array<char, kOpening.size() + kNonce + kProof> bytes{};
   const ssize_t got = recv(socket.fd(), bytes.data(), awaited_bytes_ - message_.size(), 0);
-  if (got < 0 && try_later(errno)) return false;
+  if (got < 0 && try_again(errno)) return false;
   if (got <= 0) {
     state_ = State::closed;
     return false;

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "validate/execute/meet/keyed_hash.h"
+#include "validate/execute/meet/secret.h"
 #include "validate/execute/meet/tcp.h"
 
 namespace shardsim {

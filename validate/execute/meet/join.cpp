@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "validate/execute/meet/keyed_hash.h"
 #include "validate/execute/meet/layout.h"
 #include "validate/execute/meet/secret.h"
 

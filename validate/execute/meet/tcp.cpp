@@ -60,6 +60,10 @@ Descriptor new_socket() {
 
 }  // namespace
 
+bool try_again(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
 TimePoint after_seconds(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }

@@ -99,4 +99,7 @@ class StopSign {
   WakeUp wake_;
 };
 
+// True when the error of a call on a socket only says that it is to be made again, later.
+bool try_again(int error);
+
 }  // namespace shardsim

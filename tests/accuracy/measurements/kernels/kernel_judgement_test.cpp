@@ -1,3 +1,5 @@
+
+
 #include "accuracy/measurements/kernels/kernel_judgement.h"
 
 #include <doctest/doctest.h>
@@ -7,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/statistics.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::kernel_judgement_test {
 namespace {
@@ -46,10 +49,6 @@ std::string kernel_fault(const std::string& text) {
     return error.what();
   }
   return "";
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -134,22 +133,21 @@ TEST_CASE("every row is judged or says why not") {
 
 TEST_CASE("tables of kernels that cannot be read say where and what to do") {
   const std::string row = ",x,tbe_fwd,1,1000,32,128,8,fp32,none,uniform,,5,,s\n";
-  CHECK(
-      says(kernel_fault(kHeader + std::string("a,A,") + row), "k.csv:2: the row names no GPU. Name it in column gpu"));
-  CHECK(says(kernel_fault(kHeader + std::string("a,A,V100,x,tbe_forward,1,1,1,1,1,fp32,none,uniform,,5,,s\n")),
-             "k.csv:2: unknown kind of operation \"tbe_forward\". Did you mean"));
+  CHECK(has(kernel_fault(kHeader + std::string("a,A,") + row), "k.csv:2: the row names no GPU. Name it in column gpu"));
+  CHECK(has(kernel_fault(kHeader + std::string("a,A,V100,x,tbe_forward,1,1,1,1,1,fp32,none,uniform,,5,,s\n")),
+            "k.csv:2: unknown kind of operation \"tbe_forward\". Did you mean"));
   std::string header = kHeader;
   header.replace(header.find("time_us"), 7, "time");
-  CHECK(says(kernel_fault(header), "k.csv:1: column time_us is missing. Name \"time\" as time_us"));
+  CHECK(has(kernel_fault(header), "k.csv:1: column time_us is missing. Name \"time\" as time_us"));
   header = kHeader;
   header.replace(header.find(",gpu,"), 5, ",");
-  CHECK(says(kernel_fault(header), "k.csv:1: column gpu is missing"));
-  CHECK(says(kernel_fault(kHeader + std::string("a,A,V100,x,tbe_fwd,1,1000,32,128,8,fp32,none,uniform,,0,,s\n")),
-             "k.csv:2: time_us is"));
-  CHECK(says(kernel_fault(kHeader + std::string("a,A,not stated") + row),
-             "no row can be predicted: its source names no"));
-  CHECK(says(kernel_fault(kHeader + std::string("a,A,RTX 5090") + row), "no constants of the GPU \"RTX 5090\""));
-  CHECK(says(kernel_fault(kHeader), "no row can be predicted: the table has no rows"));
+  CHECK(has(kernel_fault(header), "k.csv:1: column gpu is missing"));
+  CHECK(has(kernel_fault(kHeader + std::string("a,A,V100,x,tbe_fwd,1,1000,32,128,8,fp32,none,uniform,,0,,s\n")),
+            "k.csv:2: time_us is"));
+  CHECK(
+      has(kernel_fault(kHeader + std::string("a,A,not stated") + row), "no row can be predicted: its source names no"));
+  CHECK(has(kernel_fault(kHeader + std::string("a,A,RTX 5090") + row), "no constants of the GPU \"RTX 5090\""));
+  CHECK(has(kernel_fault(kHeader), "no row can be predicted: the table has no rows"));
 }
 
 TEST_CASE("a product in a precision that the GPU has no rate for is out of the model, the others are judged") {

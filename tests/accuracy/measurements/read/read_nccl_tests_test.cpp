@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/accuracy/measurements/measurement_text.h"
+#include "tests/base/edited_text.h"
 
 namespace shardsim::read_nccl_tests_test {
 
@@ -47,12 +48,6 @@ bool told(const Measurements& found, const std::string& what) {
   return std::ranges::any_of(found.notes, [&](const std::string& note) { return has(note, what); });
 }
 
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  const std::size_t at = text.find(what);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, what.size(), by);
-}
-
 const std::string kJson = R"({"version": 3, "args": ["./build/alltoall_perf", "-b", "1M"], "nccl_version": 22809,
  "config": {"nthreads": 1, "ngpus": 1},
  "devices": [
@@ -87,12 +82,12 @@ TEST_CASE("a log of all ranks says on how many nodes they lie at most") {
   const auto most = [](const std::string& text) { return log(text).rows.front().most_hosts; };
   CHECK(most(kLog) == 2);
   std::string one_name = kLog;
-  for (int line = 0; line < 2; ++line) one_name = replaced(one_name, "node-b", "node-a");
+  for (int line = 0; line < 2; ++line) one_name = edited(one_name, "node-b", "node-a");
   CHECK(most(one_name) == 2);  // each GPU of that name is listed twice
-  std::string one_host = replaced(one_name, "Rank  2 Group  0 Pid  100 on     node-a device  0 [0000:07:00]",
-                                  "Rank  2 Group  0 Pid  100 on     node-a device  2 [0000:17:00]");
-  one_host = replaced(one_host, "Rank  3 Group  0 Pid  101 on     node-a device  1 [0000:0f:00]",
-                      "Rank  3 Group  0 Pid  101 on     node-a device  3 [0000:1f:00]");
+  std::string one_host = edited(one_name, "Rank  2 Group  0 Pid  100 on     node-a device  0 [0000:07:00]",
+                                "Rank  2 Group  0 Pid  100 on     node-a device  2 [0000:17:00]");
+  one_host = edited(one_host, "Rank  3 Group  0 Pid  101 on     node-a device  1 [0000:0f:00]",
+                    "Rank  3 Group  0 Pid  101 on     node-a device  3 [0000:1f:00]");
   CHECK(most(one_host) == 1);
 }
 
@@ -131,7 +126,7 @@ TEST_CASE("what a log does not say, the user says") {
   RunHints hints;
   hints.system = "My cluster";
   hints.kind = CollectiveKind::all_reduce;
-  const std::string silent = replaced(kLog, "# Collective test starting: all_reduce_perf\n", "");
+  const std::string silent = edited(kLog, "# Collective test starting: all_reduce_perf\n", "");
   const Measurements found = log(silent, "x.log", hints);
   CHECK(found.rows[0].system == "My cluster");
   CHECK(found.rows[0].kind == CollectiveKind::all_reduce);
@@ -144,7 +139,7 @@ TEST_CASE("the user does not overrule what the output or the file's name says") 
   hints.kind = CollectiveKind::all_to_all;
   CHECK(has(log_fault(kLog, hints),
             "cluster7.log:16: the output, or the file's name, says all_reduce; --kind says all_to_all"));
-  const std::string silent = replaced(kLog, "# Collective test starting: all_reduce_perf\n", "");
+  const std::string silent = edited(kLog, "# Collective test starting: all_reduce_perf\n", "");
   CHECK(has(error_of([&] { log(silent, "all_gather_2x8.log", hints); }), "says all_gather; --kind says all_to_all"));
   CHECK(json(kJson, hints).rows[0].kind == CollectiveKind::all_to_all);
   hints.kind = CollectiveKind::all_reduce;
@@ -153,7 +148,7 @@ TEST_CASE("the user does not overrule what the output or the file's name says") 
 }
 
 TEST_CASE("several programs in one log are told apart") {
-  const std::string shift = replaced(replaced(kLog, "all_reduce_perf", "build/sendrecv_perf"), "15.73", "10.49");
+  const std::string shift = edited(edited(kLog, "all_reduce_perf", "build/sendrecv_perf"), "15.73", "10.49");
   const Measurements found = log(kLog + shift);
   REQUIRE(found.rows.size() == 4);
   CHECK(found.rows[0].kind == CollectiveKind::all_reduce);
@@ -166,16 +161,16 @@ TEST_CASE("several programs in one log are told apart") {
   CHECK(chosen.rows[0].place.line == 34);
   CHECK(told(chosen, "2 rows of other collectives left out"));
   CHECK(
-      told(log(kLog + replaced(kLog, "all_reduce_perf", "reduce_perf")),
+      told(log(kLog + edited(kLog, "all_reduce_perf", "reduce_perf")),
            "2 rows cannot be used and are left out, the first: cluster7.log:20: reduce of nccl-tests is not modelled"));
 }
 
 TEST_CASE("a broken log is refused with its line") {
   CHECK(has(log_fault("hello\n"), "cluster7.log: no table of nccl-tests is in the file"));
   CHECK(has(log_fault(""), "no table"));
-  CHECK(has(log_fault(replaced(kLog, "all_reduce_perf", "all_redoce_perf")), "unknown collective \"all_redoce_perf\""));
-  CHECK(has(log_fault(replaced(kLog, "     time   algbw", "  cputime   algbw")), "CPU time"));
-  CHECK(has(log_fault(replaced(kLog, "on     node-b device  1", "on     node-c device  1")), "4 ranks on 3 hosts"));
+  CHECK(has(log_fault(edited(kLog, "all_reduce_perf", "all_redoce_perf")), "unknown collective \"all_redoce_perf\""));
+  CHECK(has(log_fault(edited(kLog, "     time   algbw", "  cputime   algbw")), "CPU time"));
+  CHECK(has(log_fault(edited(kLog, "on     node-b device  1", "on     node-c device  1")), "4 ranks on 3 hosts"));
 }
 
 TEST_CASE("a torn row is left out and told, and the others are used") {
@@ -184,16 +179,16 @@ TEST_CASE("a torn row is left out and told, and the others are used") {
     CHECK(found.rows.size() == 1);
     return told(found, "1 row cannot be used and is left out, the first: cluster7.log:16: " + why);
   };
-  CHECK(tells(replaced(kLog, "   100.0 ", "   fast  "), "column time holds \"fast\""));
-  CHECK(tells(replaced(kLog, "     262144", "     many  "), "column count holds \"many\""));
-  CHECK(tells(replaced(kLog, "   100.0 ", "     0.0 "), "the time is not above 0"));
-  CHECK(tells(replaced(kLog, "1048576", "99999999999999999999"), "column size holds"));
-  CHECK(tells(replaced(kLog, "  15.73       0    101.0   10.38   15.57", ""),
-              "a row of 7 cells does not fit the header"));
-  CHECK(tells(replaced(kLog, "     1048576        262144     float     sum      -1", ""),
+  CHECK(tells(edited(kLog, "   100.0 ", "   fast  "), "column time holds \"fast\""));
+  CHECK(tells(edited(kLog, "     262144", "     many  "), "column count holds \"many\""));
+  CHECK(tells(edited(kLog, "   100.0 ", "     0.0 "), "the time is not above 0"));
+  CHECK(tells(edited(kLog, "1048576", "99999999999999999999"), "column size holds"));
+  CHECK(
+      tells(edited(kLog, "  15.73       0    101.0   10.38   15.57", ""), "a row of 7 cells does not fit the header"));
+  CHECK(tells(edited(kLog, "     1048576        262144     float     sum      -1", ""),
               "the beginning of a row is missing"));
   const std::string alone = kLog.substr(0, kLog.find("     2097152"));
-  CHECK(has(log_fault(replaced(alone, "   100.0 ", "   fast  ")), "cluster7.log:16: column time holds \"fast\""));
+  CHECK(has(log_fault(edited(alone, "   100.0 ", "   fast  ")), "cluster7.log:16: column time holds \"fast\""));
 }
 
 TEST_CASE("labels of launchers before the lines are taken off, and a lost # is no harm") {
@@ -226,7 +221,7 @@ TEST_CASE("labels of launchers before the lines are taken off, and a lost # is n
   }
   std::string bare = kLog;
   std::erase(bare, '#');
-  CHECK(log(replaced(bare, "wrong     time", "#wrong     time")).rows.size() == 2);
+  CHECK(log(edited(bare, "wrong     time", "#wrong     time")).rows.size() == 2);
 }
 
 TEST_CASE("colours, and quotes around lines, are taken off") {
@@ -242,7 +237,7 @@ TEST_CASE("colours, and quotes around lines, are taken off") {
 }
 
 TEST_CASE("a command names the program of the table below it, and a file that it is only named in does not") {
-  const std::string silent = replaced(kLog, "# Collective test starting: all_reduce_perf\n", "");
+  const std::string silent = edited(kLog, "# Collective test starting: all_reduce_perf\n", "");
   for (const char* command :
        {"$ mpirun -np 4 -x NCCL_DEBUG=WARN ./build/all_reduce_perf -b 8 -e 1G\n", "srun /opt/t/all_reduce_perf\n",
         "root@box:/# NCCL_DEBUG=WARN ./all_reduce_perf -b 8\n", "  ./build/all_reduce_perf -b 8 -g 8\n"}) {
@@ -251,7 +246,7 @@ TEST_CASE("a command names the program of the table below it, and a file that it
     REQUIRE(found.rows.size() == 2);
     CHECK(found.rows[0].kind == CollectiveKind::all_reduce);
   }
-  const std::string shift = replaced(silent, "15.73", "10.49");
+  const std::string shift = edited(silent, "15.73", "10.49");
   const Measurements two = log("$ mpirun ./all_reduce_perf\n" + silent + "$ mpirun ./sendrecv_perf -g 1\n" + shift);
   REQUIRE(two.rows.size() == 4);
   CHECK(two.rows[2].kind == CollectiveKind::send_recv);
@@ -263,7 +258,7 @@ TEST_CASE("a command names the program of the table below it, and a file that it
 TEST_CASE("a run that stopped is told, also where its last row is whole") {
   const std::string end = "# Out of bounds values : 0 OK\n";
   CHECK_FALSE(told(log(kLog), "stopped"));
-  const std::string stopped = replaced(kLog, end, "");
+  const std::string stopped = edited(kLog, end, "");
   CHECK(told(log(stopped), "the run whose first row is at line 16 stopped behind 2 rows, or the log was cut"));
   const std::string failure = "node-b: Test NCCL failure alltoall.cu:69 'unhandled cuda error'\n";
   CHECK(told(log(stopped + failure), "or the log was cut: it says \"Test NCCL failure alltoall.cu:69"));
@@ -301,49 +296,48 @@ TEST_CASE("lines about ranks that were cut are completed by the highest rank, th
 TEST_CASE("what a log tells against its own rows is told, and no prediction is judged by them") {
   const auto caveat = [](const std::string& text) { return log(text).rows.at(0).caveat; };
   CHECK(caveat(kLog).empty());
-  CHECK(has(caveat(replaced(kLog, "node-b device  1 [0000:0f:00]", "node-b device  0 [0000:07:00]")),
+  CHECK(has(caveat(edited(kLog, "node-b device  1 [0000:0f:00]", "node-b device  0 [0000:07:00]")),
             "ranks 2 and 3 are on one GPU"));
-  CHECK(has(caveat(replaced(kLog, "0f:00] NVIDIA A100-SXM4-40GB\n#  Rank  2", "0f:00] NVIDIA A30\n#  Rank  2")),
+  CHECK(has(caveat(edited(kLog, "0f:00] NVIDIA A100-SXM4-40GB\n#  Rank  2", "0f:00] NVIDIA A30\n#  Rank  2")),
             "GPUs of several models in one group"));
-  CHECK(has(caveat(replaced(kLog, "NVIDIA A100-SXM4-40GB", "AMD Instinct MI300X")), "not a GPU of NVIDIA"));
-  CHECK(has(caveat(replaced(kLog, "A100-SXM4-40GB", "A100-SXM4-40GB MIG 1g.5gb")), "a slice of a GPU"));
-  CHECK(has(caveat(replaced(kLog, "0 OK", "12 FAILED")), "12 wrong values"));
-  CHECK(has(caveat(replaced(kLog, "nccl-tests version", "rccl-tests version")), "another vendor"));
-  const std::string apart = replaced(replaced(kLog, "Rank  1", "Rank  0"), "15.73", " 0.00");
+  CHECK(has(caveat(edited(kLog, "NVIDIA A100-SXM4-40GB", "AMD Instinct MI300X")), "not a GPU of NVIDIA"));
+  CHECK(has(caveat(edited(kLog, "A100-SXM4-40GB", "A100-SXM4-40GB MIG 1g.5gb")), "a slice of a GPU"));
+  CHECK(has(caveat(edited(kLog, "0 OK", "12 FAILED")), "12 wrong values"));
+  CHECK(has(caveat(edited(kLog, "nccl-tests version", "rccl-tests version")), "another vendor"));
+  const std::string apart = edited(edited(kLog, "Rank  1", "Rank  0"), "15.73", " 0.00");
   CHECK(has(log_fault(apart), "two processes that never met"));
 }
 
 TEST_CASE("a row that was broken in two is told, and a compressed log is called one") {
-  const Measurements found = log(replaced(kLog, "2097152        524288 ", "2097152        524288\n"));
+  const Measurements found = log(edited(kLog, "2097152        524288 ", "2097152        524288\n"));
   CHECK(found.rows.size() == 1);
   CHECK(told(found, "cluster7.log:17: the end of a row is missing"));
-  CHECK(log(replaced(kLog, "# Out of", "17 4\n# Out of")).notes == log(kLog).notes);  // of another program
+  CHECK(log(edited(kLog, "# Out of", "17 4\n# Out of")).notes == log(kLog).notes);  // of another program
   CHECK(has(log_fault("\x1f\x8b\x08\x00 some bytes"), "cluster7.log: the file is compressed by gzip. Unpack it first"));
   CHECK(has(log_fault("BZh91AY"), "compressed by bzip2"));
 }
 
 // A job that was killed has no sum of them at its end, and one whose sum was cut says 0.
 TEST_CASE("values that the rows say were wrong put the run out of the model, whatever the last lines say") {
-  const std::string wrong = replaced(kLog, "15.73       0", "15.73 1.2e+06");
+  const std::string wrong = edited(kLog, "15.73       0", "15.73 1.2e+06");
   const std::string head = "#wrong     time   algbw   busbw", row = "101.0   10.38   15.57";
-  const std::string in_place = replaced(replaced(kLog, head, head + " #wrong"), row, row + "     99");
-  for (const std::string& text : {wrong, replaced(wrong, "# Out of bounds values : 0 OK\n", ""),
-                                  replaced(in_place, "N/A     N/A     N/A\n", "N/A     N/A     N/A     N/A\n")}) {
+  const std::string in_place = edited(edited(kLog, head, head + " #wrong"), row, row + "     99");
+  for (const std::string& text : {wrong, edited(wrong, "# Out of bounds values : 0 OK\n", ""),
+                                  edited(in_place, "N/A     N/A     N/A\n", "N/A     N/A     N/A     N/A\n")}) {
     const Measurements found = log(text);
     CHECK(has(found.rows.at(0).caveat, "wrong values in 1 of 2 rows (first: cluster7.log:16)"));
     CHECK(found.rows.at(1).caveat == found.rows.at(0).caveat);
     CHECK(told(found, "wrong values in 1 of 2 rows"));
   }
   CHECK(json(kJson).rows.at(0).caveat.empty());
-  CHECK(has(json(replaced(kJson, "\"nwrong\": 0", "\"nwrong\": 5.000000")).rows.at(0).caveat,
+  CHECK(has(json(edited(kJson, "\"nwrong\": 0", "\"nwrong\": 5.000000")).rows.at(0).caveat,
             "wrong values in 1 of 1 row"));
-  CHECK(
-      has(json(replaced(kJson, "\"nwrong\": null", "\"nwrong\": 5")).rows.at(0).caveat, "wrong values in 1 of 1 row"));
+  CHECK(has(json(edited(kJson, "\"nwrong\": null", "\"nwrong\": 5")).rows.at(0).caveat, "wrong values in 1 of 1 row"));
 }
 
 TEST_CASE("element types, operations and forced algorithms are read") {
   const Measurements found =
-      log("NCCL_ALGO=Ring\n" + replaced(kLog, "float     sum      -1    100.0", "half     max      -1    100.0"));
+      log("NCCL_ALGO=Ring\n" + edited(kLog, "float     sum      -1    100.0", "half     max      -1    100.0"));
   CHECK(found.rows[0].type == "half");
   CHECK(found.rows[0].reduction == "max");
   CHECK(found.rows[1].reduction == "sum");
@@ -377,20 +371,20 @@ TEST_CASE("a row whose size, time and rate contradict each other is told, not ju
   CHECK(told(torn,
              "1 row cannot be used and is left out, the first: cluster7.log:19: its size and time are 0.4858 GB/s, "
              "and algbw says 10.49: a part of the row may be lost"));
-  CHECK(has(log_fault(replaced(replaced(kLog, "100.0   10.49", "200.0   10.49"), "1.2e+06    0.00", "1.2e+03    0.00")),
+  CHECK(has(log_fault(edited(edited(kLog, "100.0   10.49", "200.0   10.49"), "1.2e+06    0.00", "1.2e+03    0.00")),
             "cluster7.log:16: its size and time are 5.243 GB/s"));
 }
 
 TEST_CASE("logs of RCCL are another vendor's, also where no line names a GPU") {
   const std::string unnamed =
-      replaced(replaced(replaced(replaced(kLog, " NVIDIA A100-SXM4-40GB\n", "\n"), " NVIDIA A100-SXM4-40GB\n", "\n"),
-                        " NVIDIA A100-SXM4-40GB\n", "\n"),
-               " NVIDIA A100-SXM4-40GB\n", "\n");
+      edited(edited(edited(edited(kLog, " NVIDIA A100-SXM4-40GB\n", "\n"), " NVIDIA A100-SXM4-40GB\n", "\n"),
+                    " NVIDIA A100-SXM4-40GB\n", "\n"),
+             " NVIDIA A100-SXM4-40GB\n", "\n");
   CHECK(log(unnamed).rows.at(0).caveat.empty());
   const std::string version = "NCCL version 2.28.9+cuda12.9\n";
   for (const char* line :
        {"RCCL version 2.20.5-HEAD:d380693\n", "RCCL version : 2.26.6\n", "HIP version  : 6.2.41133\n"})
-    CHECK(has(log(replaced(unnamed, version, line)).rows.at(0).caveat, "RCCL runs on GPUs of another vendor"));
+    CHECK(has(log(edited(unnamed, version, line)).rows.at(0).caveat, "RCCL runs on GPUs of another vendor"));
 }
 
 TEST_CASE("algorithms of one collective are those of its part, and names that NCCL lacks are not followed") {
@@ -462,21 +456,20 @@ TEST_CASE("channels and rings that a run forced are read, and what changes its t
 }
 
 TEST_CASE("a header that names or counts the time otherwise is refused, not read as something else") {
-  CHECK(has(log_fault(replaced(kLog, "    root     time   algbw", "    root  latency   algbw")),
+  CHECK(has(log_fault(edited(kLog, "    root     time   algbw", "    root  latency   algbw")),
             "cluster7.log:13: the column before algbw is \"latency\", not time"));
-  CHECK(has(log_fault(replaced(kLog, "(us)  (GB/s)", "(ms)  (GB/s)")),
+  CHECK(has(log_fault(edited(kLog, "(us)  (GB/s)", "(ms)  (GB/s)")),
             "cluster7.log:14: the unit of column time is (ms), not (us)"));
-  CHECK(has(log_fault(replaced(kLog, "(us)  (GB/s)", "(us)  (MB/s)")),
+  CHECK(has(log_fault(edited(kLog, "(us)  (GB/s)", "(us)  (MB/s)")),
             "cluster7.log:14: the unit of column algbw is (MB/s), not (GB/s)"));
-  CHECK(
-      has(log_fault(replaced(kLog, "   (B)", "  (KB)")), "cluster7.log:14: the unit of column size is (KB), not (B)"));
+  CHECK(has(log_fault(edited(kLog, "   (B)", "  (KB)")), "cluster7.log:14: the unit of column size is (KB), not (B)"));
   CHECK(has(log_fault("# size count time\n 8 2 5\n"), "no table of nccl-tests is in the file"));
 }
 
 TEST_CASE("a sum of wrong values in JSON puts the run out of the model, by both names of its count") {
   for (const char* key : {"count", "out_of_bounds_count"}) {
     const std::string sum = std::string("\"out_of_bounds\": {\"") + key + "\": 12, \"okay\": false}, \"average";
-    CHECK(has(json(replaced(kJson, "\"average", sum)).rows.at(0).caveat, "nccl-tests found 12 wrong values"));
+    CHECK(has(json(edited(kJson, "\"average", sum)).rows.at(0).caveat, "nccl-tests found 12 wrong values"));
   }
 }
 
@@ -494,9 +487,9 @@ TEST_CASE("the JSON form gives the same") {
 
 TEST_CASE("where JSON lists a device per process, ranks are counted by the process's GPUs") {
   const std::string one =
-      replaced(kJson, R"({"rank": 1, "hostname": "a", "device": 1})", R"({"rank": 8, "hostname": "b", "device": 0})");
+      edited(kJson, R"({"rank": 1, "hostname": "a", "device": 1})", R"({"rank": 8, "hostname": "b", "device": 0})");
   // 16 ranks have 15/16 between the rates.
-  const Measurements found = json(replaced(replaced(one, R"("ngpus": 1)", R"("ngpus": 8)"), "5.24", "9.834"));
+  const Measurements found = json(edited(edited(one, R"("ngpus": 1)", R"("ngpus": 8)"), "5.24", "9.834"));
   CHECK(found.rows[0].nodes == 2);
   CHECK(found.rows[0].gpus_per_node == 8);
 }
@@ -506,9 +499,9 @@ TEST_CASE("broken JSON is refused with its line") {
   CHECK(has(json_fault("[]"), "'version' is missing"));
   CHECK(has(json_fault(R"({"version": 9, "results": []})"), "file version 9"));
   CHECK(has(json_fault(R"({"version": 3})"), "'results' is missing"));
-  CHECK(has(json_fault(replaced(kJson, R"("time": 100.0)", R"("time": "nan")")), "'time' is \"nan\""));
-  CHECK(has(json_fault(replaced(kJson, R"("size": 1048576)", R"("size": "big")")), "cluster7.json:7"));
-  CHECK(has(json_fault(replaced(kJson, R"({"time": 100.0, "alg_bw")", R"({"cpu_time": 100.0, "alg_bw")")),
+  CHECK(has(json_fault(edited(kJson, R"("time": 100.0)", R"("time": "nan")")), "'time' is \"nan\""));
+  CHECK(has(json_fault(edited(kJson, R"("size": 1048576)", R"("size": "big")")), "cluster7.json:7"));
+  CHECK(has(json_fault(edited(kJson, R"({"time": 100.0, "alg_bw")", R"({"cpu_time": 100.0, "alg_bw")")),
             "'time' is missing"));
 }
 
@@ -522,11 +515,11 @@ TEST_CASE("a file is read by what it holds") {
   std::ranges::replace(returns, '\n', '\r');
   CHECK(rows_of(wide) == 2);
   CHECK(rows_of(returns) == 2);
-  CHECK(rows_of("NCCL version 2.27\n" + replaced(kJson, "{\"version\"", "{\n\"version\"") + "\ndone\n") == 1);
+  CHECK(rows_of("NCCL version 2.27\n" + edited(kJson, "{\"version\"", "{\n\"version\"") + "\ndone\n") == 1);
 }
 
 TEST_CASE("a fault in JSON below lines of a log is at its line") {
-  const std::string torn = replaced(kJson, "\"time\": 100.0", "\"time\": \"nan\"");
+  const std::string torn = edited(kJson, "\"time\": 100.0", "\"time\": \"nan\"");
   CHECK(has(error_of([&] { read_bytes("one\ntwo\n" + torn); }), "all_reduce.txt:10"));
 }
 

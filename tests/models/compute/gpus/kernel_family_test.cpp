@@ -1,3 +1,5 @@
+
+
 #include "models/compute/gpus/kernel_family.h"
 
 #include <doctest/doctest.h>
@@ -5,18 +7,13 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/tree/yaml.h"
+#include "tests/base/edited_text.h"
 
 namespace shardsim::kernel_family_test {
 namespace {
 
 std::string family_file(const std::string& name) {
   return read_file((data_folder() / "scenarios" / "gpus" / (name + ".yaml")).string());
-}
-
-std::string changed(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
 }
 
 std::string family_fault(const std::string& text) {
@@ -59,10 +56,10 @@ TEST_CASE("a family keeps its numbers on its own GPU, and others have them by th
 TEST_CASE("a family with an unknown, a missing or an impossible number is refused") {
   const std::string good = family_file("fbgemm");
   CHECK(family_fault(good).empty());
-  CHECK(family_fault(changed(good, "  start:", "  begin:")).find("start") != std::string::npos);
-  CHECK(family_fault(changed(good, "least_lanes: 8", "least_lanes: 7")).find("least_lanes") != std::string::npos);
-  CHECK(family_fault(changed(good, "shardsim.kernels/1", "shardsim.gpus/1")).find("schema") != std::string::npos);
-  CHECK_FALSE(family_fault(changed(good, "name: fbgemm\n", "")).empty());
+  CHECK(family_fault(edited(good, "  start:", "  begin:")).find("start") != std::string::npos);
+  CHECK(family_fault(edited(good, "least_lanes: 8", "least_lanes: 7")).find("least_lanes") != std::string::npos);
+  CHECK(family_fault(edited(good, "shardsim.kernels/1", "shardsim.gpus/1")).find("schema") != std::string::npos);
+  CHECK_FALSE(family_fault(edited(good, "name: fbgemm\n", "")).empty());
 }
 
 }  // namespace shardsim::kernel_family_test

@@ -1,8 +1,9 @@
+#include "models/load/draws.h"
+
 #include <cmath>
 #include <stdexcept>
 
 #include "models/load/batch_draws.h"
-#include "models/load/sample_factor.h"
 #include "tests/models/load/cases/case.h"
 
 // Section 4.3 and 4.4: what is drawn, number by number.

@@ -5,6 +5,7 @@
 #include "study/report/documents/result_document.h"
 #include "study/report/page.h"
 #include "study/report/sheets/result_sheets.h"
+#include "tests/base/error_text.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::report_html_test {
@@ -15,10 +16,6 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
   return count;
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // The page without the library, whose text is not ours.
@@ -69,7 +66,7 @@ TEST_CASE("rows that an earlier chart has, too, are named and not repeated") {
 
 TEST_CASE("without Vega the report says so, keeps all tables and draws what needs none") {
   const std::string page = own_text(report_html(sample::twelve_cases()));
-  CHECK(holds(page, "9 charts of this page are not drawn: vega.js is not beside the program") ==
+  CHECK(has(page, "9 charts of this page are not drawn: vega.js is not beside the program") ==
         !vega_script().has_value());
   CHECK(count_of(page, "data-own=\"timeline\"") == 4);
   CHECK(count_of(page, "<table class=\"sheet") >= 13);
@@ -80,8 +77,8 @@ TEST_CASE("the page answers first: summary, charts, then tables") {
   CHECK(page.find("class=\"summary\"") < page.find("Predicted beside published"));
   CHECK(page.find("Predicted beside published") < page.find("<h2>Cases, fastest first</h2>"));
   CHECK(page.find("<h2>Cases, fastest first</h2>") < page.find("<h2>Fitted constants</h2>"));
-  CHECK(holds(page, "overheads.all_to_all.across_nodes.start"));
-  CHECK(holds(page, "which relay rule"));
+  CHECK(has(page, "overheads.all_to_all.across_nodes.start"));
+  CHECK(has(page, "which relay rule"));
 }
 
 // A world of 65,536 ranks in which rank 777 looks up more than all others, which differ a little from rank to rank.
@@ -103,12 +100,12 @@ TEST_CASE("the page of a large world is small, and its odd rank is there by itse
   REQUIRE(table != std::string::npos);
   CHECK(page.find("<td>777\n", table) != std::string::npos);
   CHECK(page.find("0-770:7", table) != std::string::npos);
-  CHECK_FALSE(holds(own_text(report_html(sample::one_case(8))), "look up equally many"));
+  CHECK_FALSE(has(own_text(report_html(sample::one_case(8))), "look up equally many"));
 }
 
 TEST_CASE("nothing is loaded from outside") {
   const std::string page = own_text(report_html(sample::twelve_cases()));
-  for (const std::string part : {" src=", "<link", "<img", "@import", "url("}) CHECK_MESSAGE(!holds(page, part), part);
+  for (const std::string part : {" src=", "<link", "<img", "@import", "url("}) CHECK_MESSAGE(!has(page, part), part);
 }
 
 TEST_CASE("names cannot break out of the page") {
@@ -129,20 +126,20 @@ TEST_CASE("names cannot break out of the page") {
   study.cases[2].published[0].published.source = evil;
   study.fitted[0].source = evil;
   const std::string page = own_text(report_html(study));
-  CHECK_FALSE(holds(page, "<img"));
+  CHECK_FALSE(has(page, "<img"));
   CHECK(count_of(page, "</script") == count_of(page, "<script"));
 }
 
 TEST_CASE("a case called main, nothing published, one case, 1,024 ranks: the report stands") {
   const std::string page = own_text(report_html(sample::one_case(1024)));
-  CHECK(holds(page, "main takes 112.0&nbsp;ms per iteration"));
-  CHECK_FALSE(holds(page, "Predicted beside published"));
-  CHECK_FALSE(holds(page, "Figure"));
+  CHECK(has(page, "main takes 112.0&nbsp;ms per iteration"));
+  CHECK_FALSE(has(page, "Predicted beside published"));
+  CHECK_FALSE(has(page, "Figure"));
   CHECK(page.size() < 200'000);
 }
 
 TEST_CASE("a study without cases is a page, not a crash") {
-  CHECK(holds(report_html({}), "No case was simulated"));
+  CHECK(has(report_html({}), "No case was simulated"));
 }
 
 TEST_CASE("the same study gives the same bytes") {
@@ -152,23 +149,23 @@ TEST_CASE("the same study gives the same bytes") {
 TEST_CASE("the summary names the fastest plan, its gain, what limits it and the worst prediction") {
   const std::string text = summary_text(sample::twelve_cases());
   // 258 / 196 = 1.32 of rm3 is the least, and 410 / 178 = 2.30 of rm2 the most.
-  CHECK(holds(text,
-              "flexshard_3tier is the fastest plan of all 4 workloads, 1.32 to 2.30 times as fast as row_wise, and "
-              "NICs limit it: rm1 takes 226.0 ms per iteration, rm2 178.0 ms, rm3 196.0 ms, rm4 162.0 ms."));
-  CHECK(holds(text, ", is filled to 22 % by the memory model."));
+  CHECK(has(text,
+            "flexshard_3tier is the fastest plan of all 4 workloads, 1.32 to 2.30 times as fast as row_wise, and "
+            "NICs limit it: rm1 takes 226.0 ms per iteration, rm2 178.0 ms, rm3 196.0 ms, rm4 162.0 ms."));
+  CHECK(has(text, ", is filled to 22 % by the memory model."));
   // Predictions of the sample are 14 % high for every global all-reduce and less elsewhere.
-  CHECK(holds(accuracy_text(sample::twelve_cases()), "the largest error is 14.0 % (global_all_reduce of "));
+  CHECK(has(accuracy_text(sample::twelve_cases()), "the largest error is 14.0 % (global_all_reduce of "));
   const std::string page = report_html(sample::twelve_cases());
-  CHECK(holds(page, "the largest error is 14.0 % (global_all_reduce of "));  // beside the chart of published times
+  CHECK(has(page, "the largest error is 14.0 % (global_all_reduce of "));  // beside the chart of published times
 }
 
 TEST_CASE("with one workload the summary has samples per second, too, and the gain of the fastest plan") {
   StudyResult study = sample::twelve_cases();
   study.cases.resize(3);
   // 409 / 226 = 1.81 (FlexShard paper: +81 % throughput); 32 GPUs x 4,096 samples in 226 ms.
-  CHECK(holds(summary_text(study),
-              "flexshard_3tier is the fastest plan: 226.0 ms per iteration, 579,965 samples/s, 1.81 times as fast as "
-              "row_wise (NIC 3 of node 0, sending: busy"));
+  CHECK(has(summary_text(study),
+            "flexshard_3tier is the fastest plan: 226.0 ms per iteration, 579,965 samples/s, 1.81 times as fast as "
+            "row_wise (NIC 3 of node 0, sending: busy"));
 }
 
 TEST_CASE("where the plans that win differ, the summary names each") {
@@ -177,8 +174,8 @@ TEST_CASE("where the plans that win differ, the summary names each") {
   std::swap(study.cases[4].iteration_ms, study.cases[5].iteration_ms);
   std::swap(study.cases[4].samples_per_s, study.cases[5].samples_per_s);
   const std::string text = summary_text(study);
-  CHECK(holds(text, "The fastest plan is for rm1 flexshard_3tier with 226.0 ms, 1.81 times as fast as row_wise ("));
-  CHECK(holds(text, "; for rm2 flexshard_2tier with 178.0 ms, 2.30 times as fast as row_wise ("));
+  CHECK(has(text, "The fastest plan is for rm1 flexshard_3tier with 226.0 ms, 1.81 times as fast as row_wise ("));
+  CHECK(has(text, "; for rm2 flexshard_2tier with 178.0 ms, 2.30 times as fast as row_wise ("));
 }
 
 TEST_CASE("the summary holds the memory model's figure and the simulated peak side by side") {
@@ -186,14 +183,14 @@ TEST_CASE("the summary holds the memory model's figure and the simulated peak si
   CHECK(memory_warning(study).empty());
   study.cases[0].memory_profile.ranks.resize(2);
   study.cases[0].memory_profile.ranks[1].amounts[MemoryPart::tables] = 55LL << 30;
-  CHECK(holds(summary_text(study),
-              "The fullest GPU is filled to 138 % at its simulated peak, 22 % by the memory model."));
+  CHECK(
+      has(summary_text(study), "The fullest GPU is filled to 138 % at its simulated peak, 22 % by the memory model."));
   const std::string warning =
       "WARNING: at its simulated peak a GPU would need more memory than it has, so the run would end with an "
       "out-of-memory error: main (55.00 GiB of 40.00, which is 137.5 %; by the memory model 21.9 %).";
   CHECK(memory_warning(study) == warning);
-  CHECK(holds(report_html(study), "<p class=\"notice\">WARNING: at its simulated peak"));
-  CHECK(holds(result_table(study, 400, false), warning + "\n"));
+  CHECK(has(report_html(study), "<p class=\"notice\">WARNING: at its simulated peak"));
+  CHECK(has(result_table(study, 400, false), warning + "\n"));
 }
 
 TEST_CASE("where the cases of a workload differ in batch, the summary compares samples, not iterations") {
@@ -201,9 +198,9 @@ TEST_CASE("where the cases of a workload differ in batch, the summary compares s
   study.cases.resize(2);  // rm1: row-wise 409 ms, 2-tier 254 ms
   study.cases[1].batch_per_gpu /= 2;
   study.cases[1].samples_per_s /= 2;  // fewer samples in less time: the slower one
-  CHECK(holds(summary_text(study),
-              "The 2 cases of rm1 differ in GPUs, cluster or batch: 258,016 samples/s "
-              "(flexshard_2tier) to 320,469 (row_wise)."));
+  CHECK(has(summary_text(study),
+            "The 2 cases of rm1 differ in GPUs, cluster or batch: 258,016 samples/s "
+            "(flexshard_2tier) to 320,469 (row_wise)."));
 }
 
 }  // namespace shardsim::report_html_test

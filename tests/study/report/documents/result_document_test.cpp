@@ -1,3 +1,5 @@
+
+
 #include "study/report/documents/result_document.h"
 
 #include <doctest/doctest.h>
@@ -7,17 +9,12 @@
 #include "study/report/sheets/result_sheets.h"
 #include "study/report/sure_cells.h"
 #include "study/result/choices.h"
+#include "tests/base/error_text.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::result_document_test {
 
-namespace {
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a range of a case that was never measured has a question mark, and the first screen says of what") {
   StudyResult study;
@@ -42,7 +39,7 @@ TEST_CASE("no line passes the width, at any width") {
 }
 
 TEST_CASE("at 100 columns nothing of the study is cut") {
-  CHECK_FALSE(holds(result_table(sample::twelve_cases(), 100, false).substr(0, 6000), "~"));
+  CHECK_FALSE(has(result_table(sample::twelve_cases(), 100, false).substr(0, 6000), "~"));
 }
 
 TEST_CASE("cases stand fastest first within each workload, workloads in the scenario's order") {
@@ -62,8 +59,8 @@ TEST_CASE("where the cases of a workload differ in cluster and size, its heading
   study.cases[0].world_size = 8;
   study.cases[0].batch_per_gpu = 16'384;
   const std::string table = result_table(study, 100, false);
-  CHECK(holds(table, "another"));
-  CHECK(holds(table, ": 8 to 32 GPUs, batch 4,096 to 16,384 per GPU"));
+  CHECK(has(table, "another"));
+  CHECK(has(table, ": 8 to 32 GPUs, batch 4,096 to 16,384 per GPU"));
 }
 
 TEST_CASE("no speed is told against a case whose plan does not fit in memory") {
@@ -72,69 +69,68 @@ TEST_CASE("no speed is told against a case whose plan does not fit in memory") {
   REQUIRE(slowest.name == "rm1/row_wise");
   slowest.memory_per_rank[0] = slowest.memory_capacity + 1;
   const std::string table = result_table(study, 100, false);
-  CHECK(holds(join(split(table, '\n'), " "), "slowest case of the workload that fits"));
-  CHECK(holds(table, "  flexshard_3tier         226.0            -    579,965  1.12x"));  // against 254 ms
+  CHECK(has(join(split(table, '\n'), " "), "slowest case of the workload that fits"));
+  CHECK(has(table, "  flexshard_3tier         226.0            -    579,965  1.12x"));  // against 254 ms
   for (CaseResult& item : study.cases) item.relative_to = item.workload == "rm1" ? slowest.name : "";
-  CHECK_FALSE(holds(result_table(study, 100, false), "579,965  1."));
+  CHECK_FALSE(has(result_table(study, 100, false), "579,965  1."));
 }
 
 TEST_CASE("a case shows iteration, rate, gain, memory and limit") {
   // 131,072 samples in 226 ms are 579,965 per second (FlexShard, end to end).
   StudyResult study = sample::twelve_cases();
-  CHECK(
-      holds(result_table(study, 100, false),
+  CHECK(has(result_table(study, 100, false),
             "  flexshard_3tier         226.0            -    579,965  1.81x  8.77     -  40.0  node0/nic3/out  33\n"));
   for (CaseResult& item : study.cases) {
     item.memory_profile.ranks.resize(2);
     item.memory_profile.ranks[1].amounts[MemoryPart::tables] = 10LL << 30;
   }
-  CHECK(holds(result_table(study, 120, false), "8.77  10.00  40.0  node0/nic3/out"));
+  CHECK(has(result_table(study, 120, false), "8.77  10.00  40.0  node0/nic3/out"));
 }
 
 TEST_CASE("collectives show time alone, in the run and exposed, calls and bytes") {
-  CHECK(holds(result_table(sample::twelve_cases(), 100, false),
-              "  intra_node_all_to_all      2     30.00      30.00        0.00        0.00     1,190.0\n"));
+  CHECK(has(result_table(sample::twelve_cases(), 100, false),
+            "  intra_node_all_to_all      2     30.00      30.00        0.00        0.00     1,190.0\n"));
 }
 
 TEST_CASE("published numbers stand beside both predictions with error and role") {
   const std::string table = result_table(sample::twelve_cases(), 100, false);
-  CHECK(holds(table, "  quantity               unit  published    planned  error %  observed  error %  role\n"));
+  CHECK(has(table, "  quantity               unit  published    planned  error %  observed  error %  role\n"));
   // 307 ms published; 3 % more planned, 0.94 % more at the observed payload.
-  CHECK(holds(table, "  global_all_to_all      ms        307.0      316.2     +3.0     309.9     +0.9  predicted\n"));
-  CHECK(holds(table, "  global_all_to_all      ms        308.0      317.2     +3.0     310.9     +0.9  fitted\n"));
-  CHECK(holds(table, "  rows:flex              rows  1,184,544  1,184,448      0.0                     fitted\n"));
-  CHECK(holds(table, "'fitted': a constant"));
+  CHECK(has(table, "  global_all_to_all      ms        307.0      316.2     +3.0     309.9     +0.9  predicted\n"));
+  CHECK(has(table, "  global_all_to_all      ms        308.0      317.2     +3.0     310.9     +0.9  fitted\n"));
+  CHECK(has(table, "  rows:flex              rows  1,184,544  1,184,448      0.0                     fitted\n"));
+  CHECK(has(table, "'fitted': a constant"));
 }
 
 TEST_CASE("fitted constants are named with their value") {
   const std::string table = result_table(sample::twelve_cases(), 100, false);
-  CHECK(holds(table, "FITTED CONSTANTS"));
-  CHECK(holds(table,
-              "  overheads.all_to_all.across_nodes.start: 3.873 ms\n"
-              "      fitted on rm2/row_wise global_all_to_all, rm4/flexshard_3tier global_all_to_all; FlexShard\n"
-              "      paper, Table 6\n"));
+  CHECK(has(table, "FITTED CONSTANTS"));
+  CHECK(has(table,
+            "  overheads.all_to_all.across_nodes.start: 3.873 ms\n"
+            "      fitted on rm2/row_wise global_all_to_all, rm4/flexshard_3tier global_all_to_all; FlexShard\n"
+            "      paper, Table 6\n"));
 }
 
 TEST_CASE("without published numbers and constants these sections are absent") {
   const std::string table = result_table(sample::one_case(), 100, false);
-  CHECK_FALSE(holds(table, "PUBLISHED"));
-  CHECK_FALSE(holds(table, "FITTED"));
-  CHECK_FALSE(holds(table, "NOTES"));
-  CHECK(holds(table, "  main "));
+  CHECK_FALSE(has(table, "PUBLISHED"));
+  CHECK_FALSE(has(table, "FITTED"));
+  CHECK_FALSE(has(table, "NOTES"));
+  CHECK(has(table, "  main "));
 }
 
 TEST_CASE("a figure that the case does not have is told, not left out") {
   StudyResult study = sample::one_case();
   study.cases[0].published = {sample::published("cross_node_all_reduce", 14, "ms", false, 1, false)};
   study.cases[0].published[0].predicted.reset();
-  CHECK(holds(result_table(study, 100, false), "  cross_node_all_reduce  ms         14.0     none"));
+  CHECK(has(result_table(study, 100, false), "  cross_node_all_reduce  ms         14.0     none"));
 }
 
 TEST_CASE("without colour no escape sequence is printed, even from a name") {
   StudyResult study = sample::one_case();
   study.cases[0].name = "a\033[31mb";
-  CHECK_FALSE(holds(result_table(study, 100, false), "\033"));
-  CHECK(holds(result_table(study, 100, true), "\033[1m"));
+  CHECK_FALSE(has(result_table(study, 100, false), "\033"));
+  CHECK(has(result_table(study, 100, true), "\033[1m"));
 }
 
 TEST_CASE("an empty study and a width of zero do not crash") {
@@ -148,8 +144,8 @@ TEST_CASE("fastest first is by samples per second where batches differ, and noth
   study.cases[1].samples_per_s /= 2;
   const std::string table = result_table(study, 100, false);
   CHECK(table.find("  row_wise                409.0") < table.find("  flexshard_2tier         254.0"));
-  CHECK(holds(table, "    409.0            -    320,469      -  "));
-  CHECK(holds(table, "compare their samples/s"));
+  CHECK(has(table, "    409.0            -    320,469      -  "));
+  CHECK(has(table, "compare their samples/s"));
 }
 
 TEST_CASE("a case that names none is measured against another's only where their plans alone differ") {
@@ -158,17 +154,17 @@ TEST_CASE("a case that names none is measured against another's only where their
   study.cases[2].relative_to = "rm1/flexshard_2tier";
   study.cases[0].batch_per_gpu /= 2;
   const std::string table = result_table(study, 200, false);
-  CHECK(holds(table, "579,965  1.12x"));
-  CHECK(holds(table, "516,031  1.00x"));
-  CHECK(holds(table, "320,469      -"));
-  CHECK(holds(table, "only the plan differs"));
+  CHECK(has(table, "579,965  1.12x"));
+  CHECK(has(table, "516,031  1.00x"));
+  CHECK(has(table, "320,469      -"));
+  CHECK(has(table, "only the plan differs"));
 }
 
 TEST_CASE("the headline measures as the table does") {
   StudyResult study = sample::twelve_cases();
   study.cases.resize(3);
   study.cases[0].relative_to = "rm1/flexshard_2tier";  // named by another case, and the fastest names none
-  CHECK(holds(summary_text(study), "1.12 times as fast as flexshard_2tier"));
+  CHECK(has(summary_text(study), "1.12 times as fast as flexshard_2tier"));
 }
 
 TEST_CASE("waiting for an operation of one's own name is for the one before") {
@@ -184,9 +180,9 @@ TEST_CASE("waiting for an operation of one's own name is for the one before") {
 
 TEST_CASE("the legend explains a time in the run below that of the calls alone") {
   StudyResult study = sample::twelve_cases();
-  CHECK_FALSE(holds(result_table(study, 400, false), "in run may be less than alone"));
+  CHECK_FALSE(has(result_table(study, 400, false), "in run may be less than alone"));
   for (NamedTime& time : study.cases[0].times) time.alone_ms = 2 * time.span_ms;
-  CHECK(holds(result_table(study, 400, false), "in run may be less than alone"));
+  CHECK(has(result_table(study, 400, false), "in run may be less than alone"));
 }
 
 TEST_CASE("speed is in samples per second against the case that relative_to names") {
@@ -194,13 +190,13 @@ TEST_CASE("speed is in samples per second against the case that relative_to name
   study.cases.resize(3);
   study.cases[2].relative_to = "rm1/flexshard_2tier";
   const std::string table = result_table(study, 100, false);
-  CHECK(holds(table, "579,965  1.12x"));  // 254 / 226
-  CHECK(holds(table, "516,031  1.00x"));
-  CHECK(holds(table, "320,469  0.62x"));
-  CHECK(holds(table, "the case that relative_to names"));
+  CHECK(has(table, "579,965  1.12x"));  // 254 / 226
+  CHECK(has(table, "516,031  1.00x"));
+  CHECK(has(table, "320,469  0.62x"));
+  CHECK(has(table, "the case that relative_to names"));
   study.cases[1].batch_per_gpu *= 2;
   study.cases[1].samples_per_s *= 2;
-  CHECK(holds(result_table(study, 100, false), "579,965  0.56x"));
+  CHECK(has(result_table(study, 100, false), "579,965  0.56x"));
 }
 
 TEST_CASE("a lead of search that its seed may turn round is told as none") {
@@ -221,9 +217,9 @@ TEST_CASE("a lead of search that its seed may turn round is told as none") {
     return document_text(Document{"", "", {how_sure_section(study, Medium::terminal)}}, 2000, false);
   };
   const std::string told = "Its lead over second (1.0 %) is no lead of one planner over the other";
-  CHECK(holds(text_of(10.1, "row_wise"), told));
-  CHECK_FALSE(holds(text_of(10.1, "search"), "is no lead"));
-  CHECK_FALSE(holds(text_of(10 * (1 + kSearchSpread) + 0.01, "row_wise"), "is no lead"));
+  CHECK(has(text_of(10.1, "row_wise"), told));
+  CHECK_FALSE(has(text_of(10.1, "search"), "is no lead"));
+  CHECK_FALSE(has(text_of(10 * (1 + kSearchSpread) + 0.01, "row_wise"), "is no lead"));
 }
 
 // The one that is told in a fast placement may be the slower one; and more GPUs train more in a longer iteration.
@@ -249,11 +245,11 @@ TEST_CASE("a note says where the first is told with the longer time, and only th
   study.machines = {{"w", "b200", "h200", 0.6}, {"w", "four", "two", 0.9}};
   const std::string text = document_text(Document{"", "", {how_sure_section(study, Medium::terminal)}}, 4000, false);
   CAPTURE(text);
-  CHECK(holds(text,
-              "b200 comes before h200, although the placement of its rows that is told takes longer: on average "
-              "over all placements an iteration takes 22.0 ms, and 22.8 with h200; 22.3 and 22.1 are told."));
-  CHECK(holds(text, "trains fewer samples per second (35,923 and 36,134): on average over all placements it trains"));
-  CHECK_FALSE(holds(text, "four comes before two"));
+  CHECK(has(text,
+            "b200 comes before h200, although the placement of its rows that is told takes longer: on average "
+            "over all placements an iteration takes 22.0 ms, and 22.8 with h200; 22.3 and 22.1 are told."));
+  CHECK(has(text, "trains fewer samples per second (35,923 and 36,134): on average over all placements it trains"));
+  CHECK_FALSE(has(text, "four comes before two"));
 }
 
 // A placement of hot rows in which the slower plan is told as the faster one.
@@ -277,12 +273,12 @@ TEST_CASE("the case that is chosen stands first in table, sentence and summary, 
   CHECK(study.choices.front().chosen == "row_wise");
   const std::string screen = document_text(result_document(study, Medium::screen), 400, false);
   CAPTURE(screen);
-  REQUIRE(holds(screen, "\n  flex "));
+  REQUIRE(has(screen, "\n  flex "));
   CHECK(screen.find("\n  row_wise ") < screen.find("\n  flex "));
-  CHECK(holds(screen, "row_wise: The iteration takes long."));
-  CHECK(holds(screen, "row_wise comes before flex, although the placement of its rows that is told takes longer"));
-  CHECK(holds(summary_text(study), "row_wise is the fastest plan: 1.490 ms per iteration"));
-  CHECK_FALSE(holds(summary_text(study), "0.98 times as fast"));
+  CHECK(has(screen, "row_wise: The iteration takes long."));
+  CHECK(has(screen, "row_wise comes before flex, although the placement of its rows that is told takes longer"));
+  CHECK(has(summary_text(study), "row_wise is the fastest plan: 1.490 ms per iteration"));
+  CHECK_FALSE(has(summary_text(study), "0.98 times as fast"));
   study.cases[0].placement_log_times = study.cases[1].placement_log_times = {};
   CHECK(order_sentence(study).empty());
 }
@@ -296,10 +292,9 @@ TEST_CASE("a first screen warns of a case that is the fastest although its hardw
     item.samples_per_s = 1e3 / ms;
   }
   const auto screen = [&] { return document_text(result_document(study, Medium::screen), 400, false); };
-  CHECK_FALSE(holds(screen(), "although nothing of its cluster is faster"));
+  CHECK_FALSE(has(screen(), "although nothing of its cluster is faster"));
   study.cases[0].beats_better_hardware = "2.2 % faster than base";
-  CHECK(
-      holds(screen(), "slow is 2.2 % faster than base, although nothing of its cluster is faster: that is no advice"));
+  CHECK(has(screen(), "slow is 2.2 % faster than base, although nothing of its cluster is faster: that is no advice"));
 }
 
 }  // namespace shardsim::result_document_test

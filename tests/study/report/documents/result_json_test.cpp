@@ -1,3 +1,5 @@
+
+
 #include "study/report/documents/result_json.h"
 
 #include <doctest/doctest.h>
@@ -8,6 +10,7 @@
 #include "base/tree/json.h"
 #include "study/result/result_fields.h"
 #include "study/run/study.h"
+#include "tests/base/edited_text.h"
 
 namespace shardsim::result_json_test {
 namespace {
@@ -196,13 +199,6 @@ std::string refusal_of(const std::string& text) {
   return "";
 }
 
-// The text with its first `from` replaced.
-std::string changed(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
 TEST_CASE("a result that is read and written again is the same text: jobs, published numbers, a cross-check") {
   const Overrides few{{{"cases.0.repeat", "4"}}, {}, {}, {}};
   for (const auto& [name, overrides] : {std::pair<std::string, Overrides>{"toy.yaml", {}},
@@ -283,7 +279,7 @@ TEST_CASE("a rank that is singled out is one of the ranks that the file has figu
   const std::string text = result_to_json(large_study());
   for (const char* const none : {"32768", "-1"}) {
     const std::string other = std::string("\"fullest_rank\": ") + none;
-    CHECK(refusal_of(changed(text, "\"fullest_rank\": 20001", other)).find("is none of the 32768 ranks") !=
+    CHECK(refusal_of(edited(text, "\"fullest_rank\": 20001", other)).find("is none of the 32768 ranks") !=
           std::string::npos);
   }
 }
@@ -309,16 +305,16 @@ TEST_CASE("in a large world an odd rank is a class by itself, and a list that no
 
 TEST_CASE("lists of classes that do not fit, or that no memory holds, are refused") {
   const std::string text = result_to_json(large_study());
-  CHECK(refusal_of(changed(text, "\"rank_classes\": [", "\"rank_classes\": [\"0\", ")).find("in two classes") !=
+  CHECK(refusal_of(edited(text, "\"rank_classes\": [", "\"rank_classes\": [\"0\", ")).find("in two classes") !=
         std::string::npos);
-  CHECK(refusal_of(changed(text, "\"lookups_by_class\": [", "\"lookups_by_class\": [1.0, ")).find("numbers for") !=
+  CHECK(refusal_of(edited(text, "\"lookups_by_class\": [", "\"lookups_by_class\": [1.0, ")).find("numbers for") !=
         std::string::npos);
-  CHECK(refusal_of(changed(text, "\"lookups_by_class\"", "\"lookups_by_node\"")).find("'lookups' is missing") !=
+  CHECK(refusal_of(edited(text, "\"lookups_by_class\"", "\"lookups_by_node\"")).find("'lookups' is missing") !=
         std::string::npos);
   std::string many = "\"placements\": [";
   for (int i = 0; i < 1000; ++i)
     many += R"({"table": "t", "strategy": "row_wise", "rows": 1, "access_share": 1, "rank_set": "0-99999"}, )";
-  CHECK(refusal_of(changed(text, "\"placements\": [", many)).find("100000000 numbers") != std::string::npos);
+  CHECK(refusal_of(edited(text, "\"placements\": [", many)).find("100000000 numbers") != std::string::npos);
 }
 
 TEST_CASE("all of a case comes through the pipe from its worker") {
@@ -336,17 +332,17 @@ TEST_CASE("all of a case comes through the pipe from its worker") {
 TEST_CASE("keys of later versions are passed over; what is missing, of another type or not there is refused") {
   const std::string text = result_to_json(sample_study());
   CHECK(refusal_of(text).empty());
-  CHECK(refusal_of(changed(text, "\"seed\": 7", "\"seed\": 7, \"colour\": \"red\"")).empty());
-  CHECK(refusal_of(changed(text, "result/1", "result/3")).find("shardsim.result/1") != std::string::npos);
-  CHECK(refusal_of(changed(text, "\"iteration_ms\"", "\"iteration\"")).find("'iteration_ms' is missing") !=
+  CHECK(refusal_of(edited(text, "\"seed\": 7", "\"seed\": 7, \"colour\": \"red\"")).empty());
+  CHECK(refusal_of(edited(text, "result/1", "result/3")).find("shardsim.result/1") != std::string::npos);
+  CHECK(refusal_of(edited(text, "\"iteration_ms\"", "\"iteration\"")).find("'iteration_ms' is missing") !=
         std::string::npos);
-  CHECK(refusal_of(changed(text, "\"samples_per_s\": 320000.0", "\"samples_per_s\": \"many\"")).find("result.json:") ==
+  CHECK(refusal_of(edited(text, "\"samples_per_s\": 320000.0", "\"samples_per_s\": \"many\"")).find("result.json:") ==
         0);
-  CHECK(refusal_of(changed(text, "\"notes\": [", "\"notes\": 3, \"others\": [")).find("a list is expected") !=
+  CHECK(refusal_of(edited(text, "\"notes\": [", "\"notes\": 3, \"others\": [")).find("a list is expected") !=
         std::string::npos);
-  CHECK(refusal_of(changed(text, "\"flex\"", "\"bent\"")).find("bent") != std::string::npos);
+  CHECK(refusal_of(edited(text, "\"flex\"", "\"bent\"")).find("bent") != std::string::npos);
   CHECK(!refusal_of(text.substr(0, text.size() / 2)).empty());
-  CHECK(refusal_of(changed(text, "\"iteration_ms\": ", "\"iteration_ms\": -")).find("is below 0") != std::string::npos);
+  CHECK(refusal_of(edited(text, "\"iteration_ms\": ", "\"iteration_ms\": -")).find("is below 0") != std::string::npos);
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
+
+
 #include "study/report/sheets/fitted_constants.h"
 
 #include <doctest/doctest.h>
 
 #include "study/report/documents/result_document.h"
+#include "tests/base/error_text.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::fitted_constants_test {
@@ -32,10 +35,6 @@ std::vector<SourcedValue> of_clusters(const std::vector<std::string>& names) {
     constants.push_back(fitted(name + ": scatter.fill", "4 us"));
   }
   return constants;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -6,14 +6,11 @@
 #include "base/text.h"
 #include "study/report/documents/result_document.h"
 #include "study/report/sheets/result_sheets.h"
+#include "tests/base/error_text.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::many_cases_test {
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string name_of(std::size_t number) {
   return fmt::format("hugectr2.2/v100/{}x1048576/dim16/vocab2322444", number);

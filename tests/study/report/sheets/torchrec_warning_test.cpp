@@ -2,15 +2,12 @@
 
 #include "study/report/sheets/result_sheets.h"
 #include "study/result/case_figures.h"
+#include "tests/base/error_text.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::torchrec_warning_test {
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // The fastest plan has tiers, the other one has none.
 StudyResult fastest_with_tiers() {

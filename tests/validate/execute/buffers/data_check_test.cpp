@@ -46,10 +46,6 @@ constexpr const char* kTwoRanks = R"({
  ]
 })";
 
-ByteMatrix& matrix_of(Program& program, const std::string& name) {
-  return program.matrices.at(static_cast<std::size_t>(index_named(program.matrices, name))).bytes;
-}
-
 Program two_ranks() {
   return program_from_tree(parse_json(kTwoRanks, "by_hand.json"));
 }
@@ -284,13 +280,13 @@ TEST_CASE("programs without whole-number sums are refused") {
   CHECK(says(refusal([](Program& p) {
                p.tables[0].dtype = Dtype::fp16;
                for (Op& op : p.ops) op.dtype = "";
-               matrix_of(p, "rw_rows").unit_bytes = matrix_of(p, "flex_rows").unit_bytes = 128;
+               sample::matrix_of(p, "rw_rows").unit_bytes = sample::matrix_of(p, "flex_rows").unit_bytes = 128;
              }),
              "table history is fp16"));
   CHECK(says(refusal([](Program& p) { p.ops[15].bytes = 16380; }), "16384"));
   CHECK(says(refusal([](Program& p) {
                p.ops[6].dtype = p.ops[10].dtype = "fp16";
-               matrix_of(p, "rw_rows").unit_bytes = 128;
+               sample::matrix_of(p, "rw_rows").unit_bytes = 128;
              }),
              "it moves fp16"));
   CHECK(says(refusal([](Program& p) {
@@ -306,7 +302,7 @@ TEST_CASE("sums that fp32 would round are refused" * doctest::test_suite("long")
   Program program = two_ranks();
   const std::int64_t ids = 1 << 23;  // of one row in one iteration, up to 2 each
   for (const char* const name : {"ids", "grads"}) {
-    ByteMatrix& matrix = matrix_of(program, name);
+    ByteMatrix& matrix = sample::matrix_of(program, name);
     matrix.kind = ByteMatrix::Kind::dense;
     matrix.units.clear();
     matrix.dense = {{ids, 0}, {0, 0}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/validate/execute/checked_run.h"
+#include "tests/validate/execute/fusion_faults.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/buffers/data_check.h"
 
@@ -18,16 +19,6 @@ Workload sent_as(const std::string& tables, const std::string& wire, const std::
 Program coded(Strategy strategy, const std::string& type, const std::string& pipeline = "none") {
   const std::string wire = "forward: " + type + ", backward: " + type;
   return sample::lowered(std::vector<Strategy>{strategy}, sent_as(sample::kPooledTables, wire, pipeline));
-}
-
-std::string complaint(const Program& program) {
-  try {
-    sample::fusions(program);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
 }
 
 // Bytes of vectors and gradients between ranks, by the Program's matrices.
@@ -47,7 +38,8 @@ std::int64_t vector_bytes(const Program& program) {
 
 }  // namespace
 
-TEST_CASE("behind a codec, bags are what comes back from the wire, and rows equal a single process bit for bit") {
+TEST_CASE("behind a codec, bags are what comes back from the wire, and rows equal a single process bit for bit" *
+          doctest::test_suite("long")) {
   for (const Strategy strategy : sample::strategies()) {
     for (const char* const type : {"fp16", "bf16", "fp8"}) {
       CAPTURE(strategy_name(strategy));
@@ -101,7 +93,7 @@ TEST_CASE("the bytes that ranks send shrink as the types do") {
 
 TEST_CASE("what the executor has no codec for is refused by name") {
   const auto of = [](const std::string& wire) {
-    return complaint(
+    return sample::fusion_fault(
         sample::lowered(std::vector<Strategy>{Strategy::table_wise}, sent_as(sample::kPooledTables, wire)));
   };
   CHECK(of("forward: int8, quantize_dim: 32").find("sends \"int8\", which the executor has no codec for") !=
@@ -109,10 +101,10 @@ TEST_CASE("what the executor has no codec for is refused by name") {
   CHECK(of("forward: fp8, quantize_dim: 32").find("sends scales beside its vectors") != std::string::npos);
   Program half = coded(Strategy::table_wise, "fp16");
   std::ranges::find(half.ops, OpRole::decode_output, &Op::role)->role = OpRole::order_output;
-  CHECK(complaint(half).find("a part of a codec") != std::string::npos);
+  CHECK(sample::fusion_fault(half).find("a part of a codec") != std::string::npos);
   Program early = coded(Strategy::table_wise, "fp16");
   std::ranges::find(early.ops, OpRole::exchange_output, &Op::role)->after.clear();
-  CHECK(complaint(early).find("does not wait for operation") != std::string::npos);
+  CHECK(sample::fusion_fault(early).find("does not wait for operation") != std::string::npos);
 }
 
 }  // namespace shardsim::coded_way_test

@@ -4,37 +4,18 @@
 
 #include <functional>
 
+#include "tests/validate/execute/fusion_faults.h"
 #include "tests/validate/execute/sample_programs.h"
 
 namespace shardsim::fusion_test {
 
 namespace {
 
-std::string error_of(const Program& program) {
-  try {
-    sample::fusions(program);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
-}
-
-ByteMatrix& matrix_of(Program& program, const std::string& name) {
-  return program.matrices.at(static_cast<std::size_t>(index_named(program.matrices, name))).bytes;
-}
-
 // The error of fusions_of for the toy program after `spoil`.
 std::string complaint(const std::function<void(Program&)>& spoil) {
   Program program = sample::toy_program();
   spoil(program);
-  return error_of(program);
-}
-
-bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.starts_with("here: operation ") && message.find(part) != std::string::npos &&
-         message.find('\n') == std::string::npos;
+  return sample::fusion_fault(program);
 }
 
 }  // namespace
@@ -48,14 +29,15 @@ TEST_CASE("the fusions of the worked example") {
 }
 
 TEST_CASE("what HugeCTR does is refused, with what to lower instead") {
-  CHECK(says(complaint([](Program& p) { p.ops[2].indexed = true; }), "HugeCTR's embedding collections"));
-  CHECK(says(complaint([](Program& p) { p.ops[12].sort_bits = 32; }), "embedding_kernels: fused"));
-  CHECK(says(complaint([](Program& p) { p.ops[12].role = OpRole::index_rows; }), "HugeCTR"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[2].indexed = true; }),
+                                "HugeCTR's embedding collections"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[12].sort_bits = 32; }), "embedding_kernels: fused"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[12].role = OpRole::index_rows; }), "HugeCTR"));
   const auto joined = [](Program& p) {
     p.ops[15].role = OpRole::dense_all_reduce;
     p.ops[15].fusion = -1;
   };
-  CHECK(says(complaint(joined), "in one all-reduce with those of the dense part"));
+  CHECK(sample::names_operation(complaint(joined), "in one all-reduce with those of the dense part"));
 }
 
 TEST_CASE("every planner, pipeline and stream option lowers to fusions that fit") {
@@ -94,13 +76,13 @@ TEST_CASE("every planner, pipeline and stream option lowers to fusions that fit"
 TEST_CASE("an exchange belongs to the iteration that its lookup waits for") {
   Program program = sample::toy_program();
   program.ops[3].after = {};
-  CHECK(says(error_of(program), "does not wait for the exchange of its ids"));
+  CHECK(sample::names_operation(sample::fusion_fault(program), "does not wait for the exchange of its ids"));
   program.ops[0].batches_ahead = 1;
-  CHECK(says(error_of(program), "does not wait for the exchange of its ids"));
+  CHECK(sample::names_operation(sample::fusion_fault(program), "does not wait for the exchange of its ids"));
   program.ops[3].after_previous = {0, 13};
   CHECK(sample::fusions(program)[1].ids_came_before);
   program.ops[0].batches_ahead = 2;
-  CHECK(says(error_of(program), "more than one batch ahead"));
+  CHECK(sample::names_operation(sample::fusion_fault(program), "more than one batch ahead"));
   program.ops[0].batches_ahead = 0;
   program.ops[3].after = {0};
   CHECK_FALSE(sample::fusions(program)[1].ids_came_before);
@@ -111,27 +93,34 @@ TEST_CASE("an exchange belongs to the iteration that its lookup waits for") {
 }
 
 TEST_CASE("operations that do not belong together are refused") {
-  CHECK(says(complaint([](Program& p) { p.ops[2].pooled = true; }), "nothing adds up the partial sums"));
-  CHECK(says(complaint([](Program& p) { p.ops[2].shards = {1, 2}; }), "read twice"));
-  CHECK(says(complaint([](Program& p) { p.ops[2].shards = {}; }), "reads no shards"));
-  CHECK(says(complaint([](Program& p) { p.ops[13].shards = {1, 2}; }), "no lookup reads the same shards"));
-  CHECK(says(complaint([](Program& p) { p.ops[13].after = {8}; }), "does not wait for operation 10"));
-  CHECK(says(complaint([](Program& p) { p.ops[5].after = {}; }), "does not wait for operation 2"));
-  CHECK(says(complaint([](Program& p) { p.ops[17].after = {}; }), "does not wait for operation 14"));
-  CHECK(says(complaint([](Program& p) { p.ops[17].after = {15}; }), "does not wait for operation 14"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[2].pooled = true; }),
+                                "nothing adds up the partial sums"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[2].shards = {1, 2}; }), "read twice"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[2].shards = {}; }), "reads no shards"));
+  CHECK(sample::names_operation(complaint([](Program& p) {
+                                  p.ops[13].shards = {1, 2};
+                                }),
+                                "no lookup reads the same shards"));
+  CHECK(
+      sample::names_operation(complaint([](Program& p) { p.ops[13].after = {8}; }), "does not wait for operation 10"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[5].after = {}; }), "does not wait for operation 2"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[17].after = {}; }), "does not wait for operation 14"));
+  CHECK(
+      sample::names_operation(complaint([](Program& p) { p.ops[17].after = {15}; }), "does not wait for operation 14"));
   const auto none = [](int op) {
     return complaint([&](Program& p) { p.ops[static_cast<std::size_t>(op)].role = OpRole::none; });
   };
-  CHECK(says(none(10), "nothing brings the gradients"));
-  CHECK(says(none(5), "nothing returns them"));
-  CHECK(says(none(14), "not summed over the ranks"));
-  CHECK(says(none(16), "half of an update"));
-  CHECK(says(none(1), "can ask 0 ranks"));
-  CHECK(says(complaint([](Program& p) { p.ops[16].shards = {1}; }), "half of an update"));
-  CHECK(says(complaint([](Program& p) { p.ops[2].fusion = -1; }), "belongs to no fusion group"));
-  CHECK(says(complaint([](Program& p) { p.ops[6].fusion = 0; }), "second exchange_output"));
-  CHECK(says(complaint([](Program& p) { p.ops[11].role = OpRole::apply; }), "updates the same shards"));
-  CHECK(says(complaint([](Program& p) { p.ops[4].fusion = 0; }), "has another lookup"));
+  CHECK(sample::names_operation(none(10), "nothing brings the gradients"));
+  CHECK(sample::names_operation(none(5), "nothing returns them"));
+  CHECK(sample::names_operation(none(14), "not summed over the ranks"));
+  CHECK(sample::names_operation(none(16), "half of an update"));
+  CHECK(sample::names_operation(none(1), "can ask 0 ranks"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[16].shards = {1}; }), "half of an update"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[2].fusion = -1; }), "belongs to no fusion group"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[6].fusion = 0; }), "second exchange_output"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[11].role = OpRole::apply; }),
+                                "updates the same shards"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.ops[4].fusion = 0; }), "has another lookup"));
 }
 
 TEST_CASE("an iteration without a backward pass has no updates") {
@@ -144,60 +133,76 @@ TEST_CASE("an iteration without a backward pass has no updates") {
 }
 
 TEST_CASE("rows are exchanged as they were asked for") {
-  CHECK(says(complaint([](Program& p) { matrix_of(p, "rw_rows").units = {328}; }), "one row for each id"));
-  CHECK(says(complaint([](Program& p) { matrix_of(p, "rw_rows").unit_bytes = 128; }), "one row for each id"));
+  CHECK(sample::names_operation(complaint([](Program& p) { sample::matrix_of(p, "rw_rows").units = {328}; }),
+                                "one row for each id"));
+  CHECK(sample::names_operation(complaint([](Program& p) { sample::matrix_of(p, "rw_rows").unit_bytes = 128; }),
+                                "one row for each id"));
   CHECK(complaint([](Program& p) {
-          matrix_of(p, "rw_rows").unit_bytes = 128;
+          sample::matrix_of(p, "rw_rows").unit_bytes = 128;
           p.ops[6].dtype = p.ops[10].dtype = "fp16";
         }).empty());
   // 321 rows of each source: the odd one goes to another destination in every row, so the way back is the transpose.
-  const auto odd = [](Program& p) { matrix_of(p, "rw_rows").units = matrix_of(p, "rw_ids").units = {321}; };
+  const auto odd = [](Program& p) {
+    sample::matrix_of(p, "rw_rows").units = sample::matrix_of(p, "rw_ids").units = {321};
+  };
   CHECK(complaint(odd).empty());
-  CHECK(says(complaint([&](Program& p) {
-               odd(p);
-               matrix_of(p, "rw_ids").units = {323};
-               matrix_of(p, "rw_rows").units = {323};
-             }),
-             "one row for each id"));
+  CHECK(sample::names_operation(complaint([&](Program& p) {
+                                  odd(p);
+                                  sample::matrix_of(p, "rw_ids").units = {323};
+                                  sample::matrix_of(p, "rw_rows").units = {323};
+                                }),
+                                "one row for each id"));
   // Rows that go the way back of their ids fit, stated from the side of the ids.
   CHECK(complaint([&](Program& p) {
           odd(p);
-          matrix_of(p, "rw_rows").units = matrix_of(p, "rw_ids").units = {323};
+          sample::matrix_of(p, "rw_rows").units = sample::matrix_of(p, "rw_ids").units = {323};
           p.ops[6].matrix.transposed = true;
           p.ops[10].matrix.transposed = false;
         }).empty());
-  CHECK(says(complaint([](Program& p) { matrix_of(p, "rw_ids").unit_bytes = 4; }), "units of 4 bytes"));
+  CHECK(sample::names_operation(complaint([](Program& p) { sample::matrix_of(p, "rw_ids").unit_bytes = 4; }),
+                                "units of 4 bytes"));
   const auto narrow = [](Program& p, std::uint64_t rows) {
     p.id_bytes = 4;
-    for (const char* const ids : {"rw_ids", "flex_ids"}) matrix_of(p, ids).unit_bytes = 4;
+    for (const char* const ids : {"rw_ids", "flex_ids"}) sample::matrix_of(p, ids).unit_bytes = 4;
     p.tables[0].rows = p.shards[2].row_end = p.shards[2].row_begin + rows;
   };
   constexpr std::uint64_t kReach = 8 * ((std::uint64_t{1} << 31) - 1);  // of the eight ranks
   CHECK(complaint([&](Program& p) { narrow(p, kReach); }).empty());
-  CHECK(says(complaint([&](Program& p) { narrow(p, kReach + 1); }), "ids of 4 bytes would number 2147483648 rows"));
+  CHECK(sample::names_operation(complaint([&](Program& p) { narrow(p, kReach + 1); }),
+                                "ids of 4 bytes would number 2147483648 rows"));
 }
 
 TEST_CASE("every row has one owner among those who are asked") {
-  CHECK(says(complaint([](Program& p) { p.shards[2].holders = {{0, 1, 2, 3}}; }), "holds none"));
-  CHECK(says(complaint([](Program& p) { p.shards[0].holders = {{0, 1, 2, 3, 4, 5, 6}}; }), "can ask 0 ranks"));
-  CHECK(says(complaint([](Program& p) {
-               p.shards[1].strategy = Strategy::row_wise;
-               p.shards[1].holders = {{0, 1, 2, 3}};
-             }),
-             "can ask 0 ranks"));
-  CHECK(says(complaint([](Program& p) { p.shards[1].holders = {{0, 1}, {2, 3}, {4, 5}, {6, 7}}; }), "can ask 2 ranks"));
-  CHECK(says(complaint([](Program& p) { p.shards[2].strategy = Strategy::table_wise; }), "several holders"));
-  CHECK(says(complaint([](Program& p) { p.shards[2].order = "row_id"; }), "order of row ids"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.shards[2].holders = {{0, 1, 2, 3}}; }), "holds none"));
+  CHECK(sample::names_operation(complaint([](Program& p) {
+                                  p.shards[0].holders = {{0, 1, 2, 3, 4, 5, 6}};
+                                }),
+                                "can ask 0 ranks"));
+  CHECK(sample::names_operation(complaint([](Program& p) {
+                                  p.shards[1].strategy = Strategy::row_wise;
+                                  p.shards[1].holders = {{0, 1, 2, 3}};
+                                }),
+                                "can ask 0 ranks"));
+  CHECK(sample::names_operation(complaint([](Program& p) {
+                                  p.shards[1].holders = {{0, 1}, {2, 3}, {4, 5}, {6, 7}};
+                                }),
+                                "can ask 2 ranks"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.shards[2].strategy = Strategy::table_wise; }),
+                                "several holders"));
+  CHECK(sample::names_operation(complaint([](Program& p) { p.shards[2].order = "row_id"; }), "order of row ids"));
 }
 
 TEST_CASE("copies are summed over exactly those who hold them") {
-  CHECK(says(complaint([](Program& p) { p.shards[1].holders = {{0, 1, 2, 3}, {5, 4, 6, 7}}; }), "not summed"));
-  CHECK(says(complaint([](Program& p) {
-               p.shards[0].strategy = Strategy::table_wise;
-               p.shards[0].holders = {{0}};
-               p.ops[4].ranks = {0};
-             }),
-             "one holder each"));
+  CHECK(sample::names_operation(complaint([](Program& p) {
+                                  p.shards[1].holders = {{0, 1, 2, 3}, {5, 4, 6, 7}};
+                                }),
+                                "not summed"));
+  CHECK(sample::names_operation(complaint([](Program& p) {
+                                  p.shards[0].strategy = Strategy::table_wise;
+                                  p.shards[0].holders = {{0}};
+                                  p.ops[4].ranks = {0};
+                                }),
+                                "one holder each"));
 }
 
 }  // namespace shardsim::fusion_test

@@ -1,7 +1,7 @@
-#include "validate/execute/meet/keyed_hash.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+
+#include "validate/execute/meet/secret.h"
 
 namespace shardsim::keyed_hash_test {
 

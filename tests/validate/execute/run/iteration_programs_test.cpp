@@ -9,7 +9,6 @@
 #include "program/timeline/traffic.h"
 #include "tests/validate/execute/ranks.h"
 #include "tests/validate/execute/sample_programs.h"
-#include "validate/execute/fusion/drawn_sizes.h"
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/run/execute.h"
 

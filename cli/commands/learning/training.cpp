@@ -1,4 +1,4 @@
-#include "cli/commands/learning/task_split.h"
+#include "cli/commands/learning/training.h"
 
 #include <fmt/format.h>
 
@@ -28,11 +28,11 @@ std::vector<bool> held_back_cases(const Scenario& scenario, const Arguments& giv
 
 TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Terminal& terminal) {
   const std::vector<bool> held = held_back_cases(scenario, given);
-  Progress progress(terminal.stderr_is_terminal);
+  Progress progress("reading the tasks");
   TaskSplit split;
   for (std::size_t i = 0; i < scenario.cases.size(); ++i) {
     throw_if_interrupted(terminal.interrupted);
-    progress.show(fmt::format("task {} of {}", i + 1, scenario.cases.size()));
+    progress.count("tasks", static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(scenario.cases.size()));
     (held[i] ? split.test : split.train).emplace_back(scenario.cases[i], scenario.seed);
   }
   if (split.train.empty())
@@ -42,6 +42,27 @@ TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Termi
 
 std::string mean_cell(int solved, const char* format, double mean) {
   return solved == 0 ? "-" : fmt::format(fmt::runtime(format), mean);
+}
+
+std::string policy_answer(const std::vector<JudgedWay>& ways, std::size_t tasks, const std::string& judged) {
+  const JudgedWay& policy = ways.front();
+  const std::string held =
+      fmt::format("On the {} held back", tasks == 1 ? "task that was" : fmt::format("{} tasks that were", tasks));
+  if (policy.solved == 0) return held + " no placement of the policy fits in memory.";
+  const JudgedWay* best = nullptr;  // means over other tasks would not be comparable
+  for (const JudgedWay& way : ways)
+    if (!way.way.starts_with("policy") && way.solved == policy.solved && (best == nullptr || way.ms < best->ms))
+      best = &way;
+  std::string text =
+      fmt::format("{}, {} {:.4f} ms on average{}; task by task, random ones take {:.2f} times as long in the mean.",
+                  held, judged, policy.ms,
+                  static_cast<std::size_t>(policy.solved) == tasks
+                      ? ""
+                      : fmt::format(" (over the {} where they fit in memory)", policy.solved),
+                  policy.speed_up);
+  if (best == nullptr) return text;
+  return text + fmt::format(" The best of the others, '{}', takes {:.4f} ms{}.", best->way, best->ms,
+                            best->ms < policy.ms ? ", which is less: the policy gains nothing here" : "");
 }
 
 Option held_back_option() {

@@ -369,7 +369,7 @@ def autoshard(runs):
                         why + ("; one seed, the paper's mean is of five" if variant == "full" and entry["seeds"] == "1" else "")))
     return rows + [
         row("Share of embeddings in an iteration; in the time of the GPU's operators", "31 %, 48 %", "-", "-", "of one production model, which is not published"),
-        row("Hundreds of tables are placed in seconds on one core", "claim", "0.9 s", "-", "`shardsim plan` of G's 640 tables on 64 H100, CPU time of an AMD EPYC, which no test compares; DreamShard 1.0, NeuroShard 1.4, and 3.0 with its own 4 to 128 columns in fp32"),
+        row("Hundreds of tables are placed in seconds on one core", "claim", "0.7 s", "-", "`shardsim plan` of 640 tables like G's on 64 H100, CPU time of an AMD EPYC, which no test compares; DreamShard 1.0, NeuroShard 1.2, and 2.2 with its own 4 to 128 columns in fp32"),
         row("Figure 8", "no numbers in the text", "-", "-", "of Figures 9 to 11 the text has some, which the rows above repeat"),
         row("Figure 9, time for 150 samples of the policy; for 1,000 plans of random search, s", "454; 9,783 (MetaProd 14,599)", "-", "-", "wall-clock times of their four GPUs, which timed every sample"),
         row("All results on MetaProd", "-", "-", "-", "production tables, which are not published")]

@@ -178,9 +178,7 @@ Tree plan_by_module(const Tree& tree, std::vector<std::string>& told) {
   }
   if (!beside.empty()) told.push_back(fmt::format("Beside 'plan' the file has {}, which is not read.", join(beside)));
   if (!is_of_module(*plan)) return *plan;
-  Tree made;
-  made.kind = Tree::Kind::map;
-  made.place = plan->place;
+  Tree made = empty_map(plan->place);
   made.fields.emplace_back("", *plan);
   return made;
 }
@@ -213,7 +211,7 @@ std::string kernel_of_today(const std::string& kernel) {
 void CacheParameters::add(const Tree* params, const std::string& table, bool has_cache) {
   const bool stated = is_given(params) && params->kind == Tree::Kind::map;
   const Tree* const algorithm = stated ? params->find("algorithm") : nullptr;
-  const std::string word = is_given(algorithm) ? imported_word(algorithm->scalar) : "";
+  const std::string word = algorithm != nullptr && is_given(algorithm) ? imported_word(algorithm->scalar) : "";
   const bool lfu = word.find("lfu") != std::string::npos || word == "1";  // <CacheAlgorithm.LFU: 1>, as repr writes it
   if (has_cache || lfu) (lfu ? lfu_ : lru_).push_back(table);
   if (!stated) return;

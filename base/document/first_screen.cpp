@@ -76,26 +76,28 @@ std::size_t answers_in(const std::vector<Section::Block>& blocks) {
   return count;
 }
 
-// Leaves the last so many of these sentences out.
-void leave_out_answers(std::vector<Section::Block>& blocks, std::size_t& count) {
-  for (std::size_t at = blocks.size(); at-- > 0 && count > 0;) {
-    if (auto* const section = std::get_if<Section>(&blocks[at])) leave_out_answers(section->blocks, count);
+// Leaves the last of these sentences out. False where there is none.
+bool leave_out_answer(std::vector<Section::Block>& blocks) {
+  for (std::size_t at = blocks.size(); at-- > 0;) {
+    if (auto* const section = std::get_if<Section>(&blocks[at]);
+        section != nullptr && leave_out_answer(section->blocks))
+      return true;
     const auto* const paragraph = std::get_if<Paragraph>(&blocks[at]);
     if (paragraph == nullptr || !is_further_answer(*paragraph)) continue;
     blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(at));
-    --count;
+    return true;
   }
+  return false;
 }
 
 class FirstScreen {
  public:
+  // `without`: sentences that were left out of the document before.
   FirstScreen(const Document& whole, int width, int lines, int tables, std::size_t without)
       : width_(width), lines_(lines), tables_(tables), sentences_(without) {
     shown_.title = whole.title;
-    std::vector<Section::Block> blocks = whole.blocks;
-    leave_out_answers(blocks, without);
-    count_answers(blocks);
-    for (const Section::Block& block : blocks) add(block);
+    count_answers(whole.blocks);
+    for (const Section::Block& block : whole.blocks) add(block);
   }
 
   // Rows of its first table that there was no room for, while fewer stand there than tell something of it.
@@ -223,16 +225,18 @@ class FirstScreen {
 std::string first_screen_text(const Document& document, int width, bool colour, int tables) {
   if (lines_of(document, width) <= kFirstScreenLines) return document_text(document, width, colour);
   const std::size_t sentences = answers_in(document.blocks);
+  Document shorter = document;
   for (std::size_t without = 0;; ++without) {
     Document screen;
     bool lacks_rows = false;
     for (int lines = kFirstScreenLines; lines > 0; --lines) {  // the more is left out, the longer is the line of it
-      FirstScreen trial(document, width, lines, tables, without);
+      FirstScreen trial(shorter, width, lines, tables, without);
       lacks_rows = trial.lacks_rows();
       screen = trial.take();
       if (lines_of(screen, width) <= kFirstScreenLines) break;
     }
     if (!lacks_rows || without + 1 >= sentences) return document_text(screen, width, colour);
+    leave_out_answer(shorter.blocks);
   }
 }
 

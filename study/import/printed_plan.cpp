@@ -44,12 +44,12 @@ Tree plan_of_objects(std::string_view text, const std::string& source) {
   std::size_t end = 0;
   for (std::size_t entry = text.find(kEntry); entry != text.npos; entry = text.find(kEntry, end)) {
     const std::size_t begin = begin_of_plan(text, end, entry);
-    const int line = 1 + static_cast<int>(std::ranges::count(text.substr(0, entry), '\n'));
+    const auto line = [&] { return 1 + static_cast<int>(std::ranges::count(text.substr(0, entry), '\n')); };
     if (begin == entry)
-      throw input_error({source, line}, "a ParameterSharding without its table",
+      throw input_error({source, line()}, "a ParameterSharding without its table",
                         "Print the whole plan: print(model.plan)");
     Tree printed = parse_python_value(text, source, begin, &end);
-    if (plan && !(*plan == printed)) refuse_other_plan(source, line);
+    if (plan && !(*plan == printed)) refuse_other_plan(source, line());
     plan = std::move(printed);
   }
   return *plan;

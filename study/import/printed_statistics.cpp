@@ -342,7 +342,7 @@ std::optional<PrintedStatistics> printed_statistics(std::string_view text, const
     if (!table.has(statistics_columns())) continue;
     const std::vector<TextRow> rows = table.rows();
     if (rows.empty()) refuse_statistics(source, lines[i].number, "the table of parameters has no line for a table");
-    if (const int torn = table.torn_row(); torn > 0)
+    if (const int torn = table.torn_row(rows.size()); torn > 0)
       refuse_statistics(source, torn, "a line of the table of parameters is cut off");
     PrintedStatistics made{model_of_statistics(rows, ranks, source), batch_after(lines, i), ranks};
     if (first && !(first->model == made.model && first->batch == made.batch))

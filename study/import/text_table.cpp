@@ -128,22 +128,18 @@ bool TextTable::has(const std::vector<std::string>& columns) const {
       columns, [&](const std::string& column) { return std::ranges::find(columns_, column) != columns_.end(); });
 }
 
-std::size_t TextTable::end() const {
-  std::size_t at = head_ + 2;
-  while (at < lines_.size() && cells_of(lines_[at].text).size() == columns_.size()) ++at;
-  return at;
-}
-
 std::vector<TextRow> TextTable::rows() const {
   std::vector<TextRow> rows;
-  const std::size_t behind = end();
-  for (std::size_t i = head_ + 2; i < behind; ++i)
-    rows.emplace_back(columns_, cells_of(lines_[i].text), Place{source_, lines_[i].number});
+  for (std::size_t i = head_ + 2; i < lines_.size(); ++i) {
+    std::vector<std::string> cells = cells_of(lines_[i].text);
+    if (cells.size() != columns_.size()) break;
+    rows.emplace_back(columns_, std::move(cells), Place{source_, lines_[i].number});
+  }
   return rows;
 }
 
-int TextTable::torn_row() const {
-  const std::size_t behind = end();
+int TextTable::torn_row(std::size_t rows) const {
+  const std::size_t behind = head_ + 2 + rows;
   if (behind >= lines_.size() || lines_[behind].text.find('#') == std::string::npos) return 0;
   const std::size_t cells = cells_of(lines_[behind].text).size();
   return cells > 1 && cells < columns_.size() ? lines_[behind].number : 0;

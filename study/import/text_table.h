@@ -52,12 +52,11 @@ class TextTable {
 
   bool has(const std::vector<std::string>& columns) const;
   std::vector<TextRow> rows() const;
-  // The number of the framed line ("# ... #") behind the rows that has several cells, and too few: a row that was cut
-  // off. 0 where there is none.
-  int torn_row() const;
+  // The number of the framed line ("# ... #") behind so many rows, all that it has, that has several cells, and too
+  // few: a row that was cut off. 0 where there is none.
+  int torn_row(std::size_t rows) const;
 
  private:
-  std::size_t end() const;  // of the rows, as an index of lines
   const std::vector<PrintedLine>& lines_;
   std::size_t head_;
   const std::string& source_;

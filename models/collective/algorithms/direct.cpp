@@ -71,6 +71,8 @@ class Exchange {
       node_.push_back(cluster.node_of(rank));
       rail_.push_back(cluster.nic_of(cluster.gpu_of(rank)));
     }
+    if (nodes_.size() < 2) return;
+    for (const NodeMembers& node : nodes_) senders_.emplace_back(node, cluster);
   }
 
   void add_pairs_in_nodes(PairChannels& channels) {
@@ -85,13 +87,12 @@ class Exchange {
     std::vector<int> rails;
     for (int i = 0; pxn_ && i < members_; ++i) rails.push_back(rail_of(i));
     const RailSums sums(*call_.matrix, std::move(rails), cluster_.nics_per_node());
-    for (const NodeMembers& node : nodes_) {
-      const RailSenders senders(node, cluster_);
-      for (int member : node.positions)
-        builder_.add_off_node(call_.ranks[member], senders,
-                              {static_cast<double>(sent_off_node_[member]),
-                               static_cast<double>(received_off_node_[member]), sent_to_rails(member, node, sums)});
-    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      for (int member : nodes_[i].positions)
+        builder_.add_off_node(
+            call_.ranks[member], senders_[i],
+            {static_cast<double>(sent_off_node_[member]), static_cast<double>(received_off_node_[member]),
+             sent_to_rails(member, nodes_[i], sums)});
   }
 
   // Up what the ranks of a leaf send off it, down what they receive from beyond.
@@ -207,12 +208,12 @@ class Exchange {
 
   // Pairs of ranks behind each NIC that sends, [link]; counting stops at `enough`.
   void count_senders(double enough, LinkSums& peers) const {
-    for (const NodeMembers& node : nodes_) {
-      const RailSenders senders(node, cluster_);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const NodeMembers& node = nodes_[i];
       for (int member : node.positions) {
         if (sent_off_node_[member] <= 0) continue;
         for (int rail = pxn_ ? 0 : -1; rail < (pxn_ ? cluster_.nics_per_node() : 0); ++rail) {
-          const int rank = call_.ranks[member], by = pxn_ ? senders.of(rank, rail) : rank;
+          const int rank = call_.ranks[member], by = pxn_ ? senders_[i].of(rank, rail) : rank;
           double& count = peers[cluster_.nic_out(node.node, cluster_.nic_of(cluster_.gpu_of(by)))];
           if (count < enough) count += active_peers(member, true, rail, enough);
         }
@@ -233,6 +234,7 @@ class Exchange {
   int members_;
   std::vector<NodeMembers> nodes_;
   bool pxn_;
+  std::vector<RailSenders> senders_;                             // of nodes_, where these are several
   std::vector<int> node_, rail_;                                 // by member: the search for peers asks again and again
   std::vector<std::int64_t> sent_, received_;                    // by member, own chunk included
   std::vector<std::int64_t> sent_off_node_, received_off_node_;  // by member

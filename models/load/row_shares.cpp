@@ -119,16 +119,6 @@ std::uint64_t cached_rows(std::uint64_t n, double load_factor) {
   return std::min(n, static_cast<std::uint64_t>(load_factor * static_cast<double>(n)));
 }
 
-// Expected rows of [begin, end) that `draws` lookups of the placement meet. The hottest rows are added one by one: what
-// part of the lookups falls into an interval is taken as a number, which is too coarse where few rows have most of
-// them.
-double met_rows(const RowLaw& law, std::uint64_t begin, std::uint64_t end, double draws) {
-  const std::uint64_t single = law.rows() <= kSmallPlacement ? end : std::min(end, kSingleRows);
-  double rows = 0;
-  for (; begin < single; ++begin) rows += chance_to_meet(law.probability(begin) / law.total(), draws);
-  return begin < end ? rows + law.expected_distinct(begin, end, draws * law.sum(begin, end) / law.total()) : rows;
-}
-
 }  // namespace
 
 double tail_variance(const RowLaw& law, std::uint64_t head) {
@@ -250,9 +240,21 @@ std::vector<double> RowShares::block_distinct(double draws, double load_factor) 
   Shares parts(shares_.size(), 0);
   for (std::size_t j = 0; j < parts.size(); ++j) {
     const Block block = block_of(owners_, j);
-    parts[j] = met_rows(law_, block.begin + cached_rows(block.end - block.begin, load_factor), block.end, draws);
+    parts[j] = met_rows(block.begin + cached_rows(block.end - block.begin, load_factor), block.end, draws);
   }
   return parts;
+}
+
+// The hottest rows are added one by one: what part of the lookups falls into an interval is taken as a number, which is
+// too coarse where few rows have most of them.
+double RowShares::met_rows(std::uint64_t begin, std::uint64_t end, double draws) const {
+  const std::uint64_t single = law_.rows() <= kSmallPlacement ? law_.rows() : kSingleRows;
+  double rows = 0;
+  if (begin < single) {
+    const RowCurves::Curve met = curves_->met(law_, single, draws);
+    for (; begin < std::min(single, end); ++begin) rows += (*met)[begin];
+  }
+  return begin < end ? rows + law_.expected_distinct(begin, end, draws * law_.sum(begin, end) / law_.total()) : rows;
 }
 
 std::vector<double> RowShares::placed_distinct(double draws, double load_factor) const {

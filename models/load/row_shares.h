@@ -59,6 +59,8 @@ class RowShares {
   std::vector<double> count_misses(double draws, double load_factor) const;
   std::vector<double> first_id_distinct(double draws, double load_factor) const;
   std::vector<double> block_distinct(double draws, double load_factor) const;
+  // Expected rows of the positions [begin, end) that `draws` lookups of the placement meet.
+  double met_rows(std::uint64_t begin, std::uint64_t end, double draws) const;
   std::vector<double> placed_distinct(double draws, double load_factor) const;
   void share_companions(const std::vector<double>& first_shares);
   std::vector<double> shares_of(const OwnerList& head, std::uint64_t rows) const;

@@ -119,6 +119,12 @@ std::uint64_t cached_rows(std::uint64_t n, double load_factor) {
   return std::min(n, static_cast<std::uint64_t>(load_factor * static_cast<double>(n)));
 }
 
+// Row id of companion `number`, 1 or more, of the first id at `position`, in a table of `rows` rows. `key`: of its table.
+std::uint64_t companion(std::uint64_t key, std::uint64_t position, int number, std::uint64_t rows) {
+  const std::uint64_t counter = (position << 20) + static_cast<std::uint64_t>(number);
+  return static_cast<std::uint64_t>(static_cast<Factor>(rows) * mix(key, counter * kGolden) >> 64);
+}
+
 }  // namespace
 
 double tail_variance(const RowLaw& law, std::uint64_t head) {
@@ -131,12 +137,6 @@ double tail_variance(const RowLaw& law, std::uint64_t head) {
   }
   const double tail = law.sum(head, n);
   return std::max(0.0, squares - tail * tail / static_cast<double>(n - head)) / (law.total() * law.total());
-}
-
-std::uint64_t FirstIdBags::companion(std::uint64_t position, int number, std::uint64_t rows) const {
-  const std::uint64_t key = hash_key(hash.table, hash.seed, kCompanionSalt);
-  const std::uint64_t counter = (position << 20) + static_cast<std::uint64_t>(number);
-  return static_cast<std::uint64_t>(static_cast<Factor>(rows) * mix(key, counter * kGolden) >> 64);
 }
 
 RowShares::RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags,
@@ -181,11 +181,12 @@ std::vector<double> RowShares::placed_shares(const OwnerList& head, std::uint64_
 
 void RowShares::share_companions(const std::vector<double>& first_shares) {
   const std::uint64_t n = law_.rows();
+  const std::uint64_t key = hash_key(bags_.hash.table, bags_.hash.seed, kCompanionSalt);
   Shares companions(first_shares.size(), 0);
   for (std::uint64_t i = 0; i < lists_; ++i) {
     const double p = law_.probability(i) / law_.total();
     for (int c = 1; c < bags_.size; ++c)
-      companions[static_cast<std::size_t>(owners_.of_id(bags_.companion(i, c, n)).shard)] += p;
+      companions[static_cast<std::size_t>(owners_.of_id(companion(key, i, c, n)).shard)] += p;
   }
   const double tail = (bags_.size - 1) * std::max(0.0, law_.sum(lists_, n)) / law_.total();
   spread_by_rows(companions, tail, owners_);

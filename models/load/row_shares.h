@@ -18,9 +18,6 @@ inline constexpr std::uint64_t kMostHeadRows = 131'072;
 struct FirstIdBags {
   int size = 1;  // 1: every id is drawn for itself
   RowHash hash;  // of the table; lists do not depend on the tier
-
-  // Row id of companion 1 ... size - 1 of the first id at `position`, in a table of `rows` rows.
-  std::uint64_t companion(std::uint64_t position, int number, std::uint64_t rows) const;
 };
 
 // The part of a placement's lookups that each of its k owners gets: shares of the accesses, and the number of different

@@ -86,7 +86,7 @@ def _table_map(name: str, table: ModelTable, constraint: Any, labels: Mapping[st
         made["module"] = table.path
     returned = getattr(constraint, "output_dtype", None)
     if returned is not None and word(returned) in WIRE_TYPES:
-        made["wire_dtype"] = word(returned)
+        made["wire_dtype"] = {"forward": word(returned), "backward": word(returned)}
     if table.pooled:
         poolings = _numbers(constraint, "num_poolings", name) or [1.0] * len(features)
         _check_one_each(poolings, features, "numbers of poolings", name)

@@ -29,8 +29,11 @@ SweepPoints::SweepPoints(const Request& request, const std::string& case_name, i
 
 SweepPoints::~SweepPoints() {
   stopped_ = true;
-  if (is_of_another_process()) return worker_.detach();
-  if (worker_.joinable()) worker_.join();
+  if (is_of_another_process()) {
+    worker_.detach();
+  } else if (worker_.joinable()) {
+    worker_.join();
+  }
 }
 
 bool SweepPoints::is_of_another_process() const {

@@ -53,6 +53,17 @@ bool says(const std::string& message, const std::string& part) {
   return message.find(part) != std::string::npos;
 }
 
+TEST_CASE("where a profiler marks steps, figures of whole iterations are those of the middle step") {
+  ComparedPair marked = kPair;
+  marked.steps_ms = {0.1, 0.16, 0.13, 0.12};  // of 40, 100, 70 and 60 us exposed: the middle ones are 60 and 70
+  const TimelineComparison found = compare_timelines(one_rank({40}), one_rank({40, 100, 70, 60}), marked);
+  CHECK(found.iteration.observed_ms.median == doctest::Approx(0.12));
+  CHECK(found.exposed.observed_ms.median == doctest::Approx(0.06));
+  CHECK(found.exposed.observed_ms.max == doctest::Approx(0.1));
+  CHECK(found.ranks.front().exposed.observed_ms.median == doctest::Approx(0.06));
+  CHECK(compare(one_rank({40}), one_rank({40, 100, 70, 60})).exposed.observed_ms.median == doctest::Approx(0.065));
+}
+
 TEST_CASE("a timeline beside itself is off by nothing") {
   const TimelineComparison same = compare(sample_timeline(), sample_timeline());
   CHECK(same.iteration.error_pct() == doctest::Approx(0));

@@ -92,7 +92,8 @@ std::string completed_words(const Command& command) {
 
 // The words that complete each command, by the command's name.
 std::string word_cases(const Command& command) {
-  std::string text = fmt::format("    {}) words={} ;;\n", shell_quoted(command.name), shell_quoted(completed_words(command)));
+  std::string text =
+      fmt::format("    {}) words={} ;;\n", shell_quoted(command.name), shell_quoted(completed_words(command)));
   for (const Command& part : command.parts) text += word_cases(part);
   return text;
 }

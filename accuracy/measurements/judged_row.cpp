@@ -145,7 +145,7 @@ class Judge {
 
 }  // namespace
 
-const FitsWords& words_of(FitsUsed fits) {
+const FitsWords& fits_words(FitsUsed fits) {
   static constexpr std::array<FitsWords, 4> kWords = {
       FitsWords{"none", "nothing", ""}, FitsWords{"open_data", "the open data", ", fitted to the open data"},
       FitsWords{"open_data_without_this_system", "other systems", ", fitted without it"},

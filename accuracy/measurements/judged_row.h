@@ -22,7 +22,7 @@ enum class FitsUsed {
 struct FitsWords {
   const char *key, *cell, *phrase;
 };
-const FitsWords& words_of(FitsUsed fits);
+const FitsWords& fits_words(FitsUsed fits);
 
 // A measured row beside its prediction.
 struct JudgedRow {

@@ -23,7 +23,7 @@ Sheet systems_sheet(const Judgement& judgement) {
     const bool is_out = !system.out_of_model.empty();
     if (before == nullptr || before->system != system.system || before->out_of_model.empty() == is_out) {
       sheet.rows.push_back(
-          {{fmt::format("{}, cluster {}{}", system.system, system.cluster, words_of(system.fits).phrase)}});
+          {{fmt::format("{}, cluster {}{}", system.system, system.cluster, fits_words(system.fits).phrase)}});
       if (is_out) sheet.rows.push_back({{"out of the model: " + system.out_of_model}, true});
     }
     before = &system;

@@ -142,7 +142,7 @@ class LogReader {
     if (is_failure(text)) runs_.fail(std::string(text.substr(text.find("Test "))));
     if (!may_be_ours(text)) return;
     while (text.starts_with('#')) text.remove_prefix(1);
-    const Words words = words_of(text);
+    const Words words = words_in(text);
     if (words.empty()) return;
     if (is_number(words[0])) return number_line(words);
     comment(text, words);

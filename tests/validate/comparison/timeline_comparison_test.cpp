@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "program/timeline/timeline_figures.h"
+#include "tests/base/error_text.h"
 #include "tests/program/sample_timeline.h"
 #include "validate/comparison/compared_side.h"
 #include "validate/comparison/comparison_report.h"
@@ -39,18 +40,7 @@ TimelineComparison compare(const Timeline& predicted, Timeline observed) {
 }
 
 std::string message_of(const Timeline& predicted, const Timeline& observed) {
-  try {
-    compare(predicted, observed);
-    return "";
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-}
-
-bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.find(part) != std::string::npos;
+  return input_error_of([&] { compare(predicted, observed); });
 }
 
 TEST_CASE("where a profiler marks steps, figures of whole iterations are those of the middle step") {

@@ -119,7 +119,8 @@ std::uint64_t cached_rows(std::uint64_t n, double load_factor) {
   return std::min(n, static_cast<std::uint64_t>(load_factor * static_cast<double>(n)));
 }
 
-// Row id of companion `number`, 1 or more, of the first id at `position`, in a table of `rows` rows. `key`: of its table.
+// Row id of companion `number`, 1 or more, of the first id at `position`, in a table of `rows` rows. `key`: of its
+// table.
 std::uint64_t companion(std::uint64_t key, std::uint64_t position, int number, std::uint64_t rows) {
   const std::uint64_t counter = (position << 20) + static_cast<std::uint64_t>(number);
   return static_cast<std::uint64_t>(static_cast<Factor>(rows) * mix(key, counter * kGolden) >> 64);

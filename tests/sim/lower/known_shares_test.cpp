@@ -43,7 +43,8 @@ TEST_CASE("tables of one law share what is known of their lookups, and those of 
   }
 }
 
-TEST_CASE("rows of bags that follow from their first id are known apart from those of independent ids, and as found anew") {
+TEST_CASE(
+    "rows of bags that follow from their first id are known apart from those of independent ids, and as found anew") {
   KnownShares known;
   const Placement all = all_rows({0, 1});
   Table bags = table_of("bags", 1.1), single = table_of("single", 1.1);

@@ -174,9 +174,8 @@ TEST_CASE("what a fit keeps of its calls changes no time, whatever the overheads
     const RepeatedPrediction repeated(box(), rows);
     for (const char* start : {"20 us", "40 us", "20 us"}) {
       ClusterSpec spec =
-          box(fmt::format("p2p: {{channel_rate: \"9 GB/s\"}}\nlaunch_overhead: {0}\noverheads: {{{1}: {{in_node: "
-                          "{{start: {0}, efficiency: "
-                          "0.7}}, across_nodes: {{start: {0}, fill: 1 us}}}}}}\n",
+          box(fmt::format("p2p: {{channel_rate: \"9 GB/s\"}}\noverheads: {{launch_overhead: {0}, {1}: {{in_node: "
+                          "{{start: {0}, efficiency: 0.7}}, across_nodes: {{start: {0}, fill: 1 us}}}}}}\n",
                           start, collective_kind_name(kind)));
       std::vector<double> misses;
       for (const JudgedRow& row : judged_on(spec, rows))

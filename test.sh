@@ -23,16 +23,17 @@ run_tests() {
 }
 
 echo "== release build, its tests"
-scripts/build.sh ci
-# Tests that wait (for a rank that died, a time limit, a port) leave some fifth of the processors' time idle. The build with
-# sanitizers, a third of which it is enough for, takes that and no more: a task of this class gives way at once to any other.
+# Links, and tests that wait (for a rank that died, a time limit, a port), leave some fifth of the processors' time idle. The
+# build with sanitizers takes that and no more: a task of this class gives way at once to any other.
 idle=(chrt --idle 0)
 "${idle[@]}" true 2>/dev/null || idle=(nice -n 19)
+mkdir -p build
 set -m  # in a process group of its own, which ends with this script
 CMAKE_BUILD_PARALLEL_LEVEL=2 "${idle[@]}" scripts/build.sh sanitize >build/sanitize.said 2>&1 &
 sanitize_build=$!
 set +m
 trap 'kill -- "-$sanitize_build" 2>/dev/null || true' EXIT
+scripts/build.sh ci
 run_tests ci -j 5 -LE 'fast|emulated'  # two at a time (tests/CMakeLists.txt, at its end)
 wait "$sanitize_build" || { cat build/sanitize.said >&2; exit 1; }
 trap - EXIT

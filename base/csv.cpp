@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <set>
 #include <string_view>
@@ -17,6 +18,7 @@ class CsvScanner {
  public:
   CsvScanner(std::string_view text, const std::string& source, char delimiter)
       : text_(text), source_(source), delimiter_(delimiter) {
+    for (const char mark : {delimiter, '"', '\r', '\n'}) is_mark_[static_cast<unsigned char>(mark)] = true;
     at_ = line_begin_ = text.size() - without_byte_order_mark(text).size();
   }
 
@@ -42,7 +44,6 @@ class CsvScanner {
   }
 
  private:
-  // Asked of every byte of a table.
   bool is_line_end() const {
     if (at_end() || text_[at_] == '\n') return true;
     return text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n';
@@ -59,14 +60,22 @@ class CsvScanner {
 
   std::string bare_cell() {
     const std::size_t begin = at_;
-    while (!is_line_end() && text_[at_] != delimiter_) {
+    for (to_mark(); !is_line_end() && text_[at_] != delimiter_; to_mark()) {
       if (text_[at_] == '"') {
         throw input_error(place(), "a quote inside a cell that does not begin with one",
                           "Put the whole cell in quotes and double the quotes inside");
       }
-      ++at_;
+      ++at_;  // a carriage return within a line
     }
     return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  // Goes on to the next character that means something in a bare cell. Asked of every byte of a table.
+  void to_mark() {
+    const std::size_t end = text_.size();
+    std::size_t at = at_;
+    while (at < end && !is_mark_[static_cast<unsigned char>(text_[at])]) ++at;
+    at_ = at;
   }
 
   std::string quoted_cell() {
@@ -95,6 +104,7 @@ class CsvScanner {
   std::string_view text_;
   std::string source_;
   char delimiter_;
+  std::array<bool, 256> is_mark_{};  // [character]: ends a bare cell, or must not be in one
   std::size_t at_ = 0, line_begin_ = 0;
   int line_ = 1;
   std::size_t width_ = 0;  // cells of the last row

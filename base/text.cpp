@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <numeric>
 #include <sstream>
 #include <string_view>
@@ -276,16 +277,33 @@ std::string wrapped(const std::string& text, int width, const std::string& inden
       line = indent;
     }
     line += (line.size() == indent.size() ? "" : " ") + word;
-    line = clipped(line, width);
+    if (display_width(line) > width) line = clipped(line, width);
   }
   return line.size() > indent.size() ? result + line + "\n" : result;
 }
 
+namespace {
+
+// True only if all eight bytes are printable ASCII, as nearly all of the files are that a command reads at its start.
+bool are_printable_ascii(const char* eight) {
+  constexpr std::uint64_t kEach = 0x0101010101010101, kHighest = 0x80 * kEach;
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, eight, sizeof bytes);
+  return ((bytes | (bytes - 0x20 * kEach) | (bytes + kEach)) & kHighest) == 0;
+}
+
+}  // namespace
+
 bool is_plain_text(std::string_view text, std::size_t& bad_offset) {
   const auto is_plain_ascii = [](char c) { return c >= 0x20 && c < 0x7f; };
+  constexpr std::size_t kAtOnce = sizeof(std::uint64_t);
   for (std::size_t at = 0; at < text.size();) {
+    if (at + kAtOnce <= text.size() && are_printable_ascii(text.data() + at)) {
+      at += kAtOnce;
+      continue;
+    }
     const char c = text[at];
-    if (is_plain_ascii(c)) {  // as nearly all of the files that a command reads at its start
+    if (is_plain_ascii(c)) {
       ++at;
       continue;
     }

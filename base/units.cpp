@@ -210,15 +210,20 @@ Decimal read(std::string_view text, const Quantity& quantity, const Place& place
 }
 
 // Every size of ours is below 2^63 bytes, every other quantity a finite double: rounded once where `twos` is 0.
-double real_value(const Decimal& number, std::string_view text, const Place& place) {
-  if (number.digits.empty()) return 0;
-  const std::string all = fmt::format("{}{}e{}", number.sign == '-' ? "-" : "", number.digits, number.tens);
+// `decimal`: other than zero, without "+".
+double rounded(std::string_view decimal, int twos, std::string_view text, const Place& place) {
   double value = 0;
-  const auto failure = std::from_chars(all.data(), all.data() + all.size(), value).ec;
-  value = std::ldexp(value, number.twos);
+  const auto failure = std::from_chars(decimal.data(), decimal.data() + decimal.size(), value).ec;
+  value = std::ldexp(value, twos);
   if (failure == std::errc{} && std::isfinite(value) && value != 0) return value;
   throw input_error(place, excerpt(text) + " is too large or too small",
                     "Write a smaller or a larger number, or use another unit");
+}
+
+double real_value(const Decimal& number, std::string_view text, const Place& place) {
+  if (number.digits.empty()) return 0;
+  const std::string all = fmt::format("{}{}e{}", number.sign == '-' ? "-" : "", number.digits, number.tens);
+  return rounded(all, number.twos, text, place);
 }
 
 void refuse_sign(const Decimal& number, std::string_view text, const Place& place) {
@@ -354,7 +359,8 @@ double parse_real(std::string_view text, const Place& place) {
     throw input_error(place, fmt::format("{} is not a plain number: it ends in {}", excerpt(text), excerpt(rest)),
                       "This value has no unit");
   }
-  return real_value(*number, text, place);
+  // The value as it is written: tables have thousands of them.
+  return number->digits.empty() ? 0 : rounded(text.substr(number->sign == '+' ? 1 : 0), 0, text, place);
 }
 
 std::string to_text(Bytes bytes) {

@@ -88,8 +88,10 @@ std::optional<Error> refused_in_groups(const Placement& placement, const Workloa
   if (on_host(placement) || in_key_value_store(placement.compute_kernel))
     return input_error(
         place,
-        fmt::format("rows of table '{}' lie with the host ({}), and copies of such rows are not averaged", table,
-                    placement.compute_kernel),
+        fmt::format("rows of table '{}' lie with the host ({}), and what TorchRec averages of such rows is {}", table,
+                    placement.compute_kernel,
+                    has_cache(placement.compute_kernel) ? "what the host has, without the newer rows of the caches"
+                                                        : "not simulated: an all-reduce over the links of the hosts"),
         "Choose the kernel fused, or leave 'sharding_groups' out");
   return std::nullopt;
 }

@@ -167,11 +167,6 @@ class ComputeFit {
     return start;
   }
 
-  // A square near zero, a line far away: a few bad times do not decide.
-  static double damped(double residual) {
-    return std::copysign(std::sqrt(2 * (std::sqrt(1 + residual * residual) - 1)), residual);
-  }
-
   double seconds(const EmbeddingRow& row, const GpuSpec& gpu) const {
     return roofline_->seconds(work_of(row), gpu).value;
   }

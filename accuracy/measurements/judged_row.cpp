@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +14,7 @@
 #include "base/text.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/collective/nccl/graph.h"
+#include "models/collective/nccl/kept_schedules.h"
 #include "topology/spec/network_spec.h"
 
 namespace shardsim {
@@ -69,6 +72,63 @@ class RankTally {
 constexpr std::int64_t kMostJudged = 2'000'000;  // seconds of work
 constexpr std::int64_t kMostFitted = 500'000;    // half a minute: a fit predicts its rows again and again
 
+// The settings of a run that make its cluster another one, and its prediction.
+std::string settings_key(const MeasuredRow& row) {
+  std::string channels;  // bounds hold for a group of this shape, on which NCCL's own choice depends
+  if (row.least_channels != 0 || row.most_channels != 0)
+    channels =
+        fmt::format("{} to {} channels, {} x {}", row.least_channels, row.most_channels, row.nodes, row.gpus_per_node);
+  return join({row.algorithm, row.protocol, row.without_pxn ? "without PXN" : "",
+               std::to_string(row.cross_nic.value_or(-1)), channels},
+              "/");
+}
+
+// The spec with the channels that NCCL takes within the bounds of the run, where they are not those of its search.
+ClusterSpec with_channels(const MeasuredRow& row, ClusterSpec spec) {
+  if (row.least_channels == 0 && row.most_channels == 0) return spec;
+  const Cluster cluster(spec);
+  const Lay lay = lay_of(row, spec.name, spec.gpu.count);
+  const NcclGraphs graphs = nccl_graphs(nccl_group(group_ranks(lay, 0, spec.gpu.count), cluster), cluster);
+  const int most = row.most_channels > 0 ? row.most_channels : kMostChannels;
+  const int taken = std::clamp(graphs.compute_channels, std::min(row.least_channels, most), most);
+  if (taken != graphs.compute_channels) spec.forced.channels = taken;
+  return spec;
+}
+
+// The spec of so many nodes with the settings of a run.
+ClusterSpec with_settings(const MeasuredRow& row, int nodes, ClusterSpec spec) {
+  spec.nodes = nodes;
+  if (!row.algorithm.empty()) spec.forced.algorithm = row.algorithm;
+  if (!row.protocol.empty()) spec.forced.protocol = row.protocol;
+  if (row.without_pxn) spec.p2p.pxn = false;
+  if (row.cross_nic) spec.forced.cross_nic = *row.cross_nic;
+  return with_channels(row, std::move(spec));
+}
+
+CollectiveQuestion question_of(const MeasuredRow& row, const Lay& lay, const Cluster& cluster) {
+  CollectiveQuestion question;
+  question.kind = row.kind;
+  question.bytes = *row.bytes;
+  question.nvls_reduces = nvls_reduces(row.type, row.reduction);
+  question.ranks = group_ranks(lay, 0, cluster.ranks_per_node());
+  for (int group = 1; group < lay.groups; ++group)
+    question.beside.push_back(group_ranks(lay, group, cluster.ranks_per_node()));
+  return question;
+}
+
+// Rows that ask the same of one cluster.
+using SameCall = std::tuple<const Cluster*, CollectiveKind, std::int64_t, int, int, int, bool>;
+
+SameCall same_call(const MeasuredRow& row, const Cluster& cluster) {
+  return {&cluster,
+          row.kind,
+          *row.bytes,
+          row.nodes,
+          row.gpus_per_node,
+          row.groups_at_once,
+          nvls_reduces(row.type, row.reduction)};
+}
+
 class Judge {
  public:
   Judge(const SystemMap& map, const LeftOutFits& fits) : map_(map), fits_(fits) {}
@@ -86,66 +146,34 @@ class Judge {
     ranks_.add(measured, lay);
     const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
     row.network = network_of(cluster.spec(), measured.nodes > 1);
-    CollectiveQuestion question;
-    question.kind = measured.kind;
-    question.bytes = *measured.bytes;
-    question.nvls_reduces = nvls_reduces(measured.type, measured.reduction);
-    question.ranks = group_ranks(lay, 0, cluster.ranks_per_node());
-    for (int group = 1; group < lay.groups; ++group)
-      question.beside.push_back(group_ranks(lay, group, cluster.ranks_per_node()));
-    row.prediction = predict_collective(question, cluster);
+    const auto [known, is_new] = predictions_.try_emplace(same_call(measured, cluster));
+    if (is_new) known->second = predict_collective(question_of(measured, lay, cluster), cluster);
+    row.prediction = known->second;
     return row;
   }
 
  private:
   const Cluster& cluster_of(const JudgedRow& row, const MappedSystem& system, int nodes) {
-    const MeasuredRow& measured = row.measured;
-    const std::string key = join(
-        {system.label, system.setting, measured.algorithm, measured.protocol, measured.without_pxn ? "without PXN" : "",
-         std::to_string(measured.cross_nic.value_or(-1)), channels_key(measured)},
-        "/");
+    const std::string key = join({system.label, system.setting, settings_key(row.measured)}, "/");
     std::unique_ptr<Cluster>& cluster = clusters_[{key, nodes}];
     if (!cluster) {
       ClusterSpec spec =
           row.fits == FitsUsed::none ? system.spec : with_fits(system.spec, fits_.table_for(row.measured.system));
-      spec.nodes = nodes;
-      if (!measured.algorithm.empty()) spec.forced.algorithm = measured.algorithm;
-      if (!measured.protocol.empty()) spec.forced.protocol = measured.protocol;
-      if (measured.without_pxn) spec.p2p.pxn = false;
-      if (measured.cross_nic) spec.forced.cross_nic = *measured.cross_nic;
-      cluster = std::make_unique<Cluster>(with_channels(measured, std::move(spec)));
+      cluster = std::make_unique<Cluster>(with_settings(row.measured, nodes, std::move(spec)));
     }
     return *cluster;
-  }
-
-  // Bounds of the channels hold for a group of this shape, on which NCCL's own choice depends; "" without bounds.
-  static std::string channels_key(const MeasuredRow& row) {
-    if (row.least_channels == 0 && row.most_channels == 0) return "";
-    return fmt::format("{} to {} channels, {} x {}", row.least_channels, row.most_channels, row.nodes,
-                       row.gpus_per_node);
-  }
-
-  // The spec with the channels that NCCL takes within the bounds of the run, where they are not those of its search.
-  static ClusterSpec with_channels(const MeasuredRow& row, ClusterSpec spec) {
-    if (row.least_channels == 0 && row.most_channels == 0) return spec;
-    const Cluster cluster(spec);
-    const Lay lay = lay_of(row, spec.name, spec.gpu.count);
-    const NcclGraphs graphs = nccl_graphs(nccl_group(group_ranks(lay, 0, spec.gpu.count), cluster), cluster);
-    const int most = row.most_channels > 0 ? row.most_channels : kMostChannels;
-    const int taken = std::clamp(graphs.compute_channels, std::min(row.least_channels, most), most);
-    if (taken != graphs.compute_channels) spec.forced.channels = taken;
-    return spec;
   }
 
   const SystemMap& map_;
   const LeftOutFits& fits_;
   RankTally ranks_{kMostJudged};
   std::map<std::pair<std::string, int>, std::unique_ptr<Cluster>> clusters_;
+  std::map<SameCall, CollectivePrediction> predictions_;
 };
 
 }  // namespace
 
-const FitsWords& words_of(FitsUsed fits) {
+const FitsWords& fits_words(FitsUsed fits) {
   static constexpr std::array<FitsWords, 4> kWords = {
       FitsWords{"none", "nothing", ""}, FitsWords{"open_data", "the open data", ", fitted to the open data"},
       FitsWords{"open_data_without_this_system", "other systems", ", fitted without it"},
@@ -185,9 +213,9 @@ void add_once(std::vector<std::string>& notes, const std::string& note) {
 class LostRows {
  public:
   // Lays the row out on its system. Returns null where the map has none for it, or its counts do not fit that.
-  const MappedSystem* lay_out_on_map(MeasuredRow& row, const SystemMap& map) {
+  const MappedSystem* lay_out_on_map(MeasuredRow& row, const SystemsByLabel& systems) {
     const MappedSystem* system = nullptr;
-    attempt({row.system, ""}, [&] { system = &map.system_of(row); });
+    attempt({row.system, ""}, [&] { system = &systems.of(row); });
     if (system == nullptr) return nullptr;
     const bool fits = attempt({row.system, row.place.source}, [&] { lay_out(row, counts_of(*system), system->spec); });
     return fits ? system : nullptr;
@@ -223,7 +251,8 @@ class LostRows {
 
 // Takes all rows of a log's run out of the model where one of them is faster than the links of the cluster allow: then
 // the run was not what it is taken for, and its slower rows say no more than that one.
-void doubt_runs_above_links(std::vector<JudgedRow>& rows, const SystemMap& map, std::vector<std::string>& notes) {
+void doubt_runs_above_links(std::vector<JudgedRow>& rows, const SystemsByLabel& systems,
+                            std::vector<std::string>& notes) {
   using Run = std::tuple<std::string, CollectiveKind, int, int>;
   const auto run_of = [](const MeasuredRow& row) {
     return Run{row.place.source, row.kind, row.nodes, row.gpus_per_node};
@@ -231,7 +260,7 @@ void doubt_runs_above_links(std::vector<JudgedRow>& rows, const SystemMap& map, 
   std::map<Run, std::string> above;
   for (const JudgedRow& row : rows) {
     if (!row.out_of_model.empty() || above.contains(run_of(row.measured))) continue;
-    const std::string why = above_links(row.measured, map.system_of(row.measured).spec);
+    const std::string why = above_links(row.measured, systems.of(row.measured).spec);
     if (why.empty()) continue;
     above.emplace(run_of(row.measured), why);
     add_once(notes, fmt::format("{}: out of the model: {}", row.measured.place.text(), why));
@@ -243,10 +272,10 @@ void doubt_runs_above_links(std::vector<JudgedRow>& rows, const SystemMap& map, 
 }
 
 // Takes rows across nodes out of the model where `collective predict` claims no accuracy for the network either.
-void doubt_networks(std::vector<JudgedRow>& rows, const SystemMap& map, std::vector<std::string>& notes) {
+void doubt_networks(std::vector<JudgedRow>& rows, const SystemsByLabel& systems, std::vector<std::string>& notes) {
   for (JudgedRow& row : rows) {
     if (!row.out_of_model.empty() || row.measured.nodes < 2) continue;
-    const std::string network = unclaimed_network(map.system_of(row.measured).spec);
+    const std::string network = unclaimed_network(systems.of(row.measured).spec);
     if (network.empty()) continue;
     row.out_of_model = network + " network";
     add_once(notes, fmt::format("system {}: rows between nodes are out of the model: no accuracy is claimed for {}",
@@ -254,7 +283,8 @@ void doubt_networks(std::vector<JudgedRow>& rows, const SystemMap& map, std::vec
   }
 }
 
-JudgedRows judge_on_map(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
+JudgedRows judge_on_map(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits,
+                        const SystemsByLabel& systems) {
   Judge judge(map, fits);
   JudgedRows result;
   LostRows lost;
@@ -263,7 +293,7 @@ JudgedRows judge_on_map(const std::vector<MeasuredRow>& rows, const SystemMap& m
       ++result.incomplete;
       continue;
     }
-    const MappedSystem* const system = lost.lay_out_on_map(row, map);
+    const MappedSystem* const system = lost.lay_out_on_map(row, systems);
     if (system == nullptr) continue;
     if (row.is_of_one_gpu()) {
       ++result.of_one_gpu;
@@ -276,7 +306,7 @@ JudgedRows judge_on_map(const std::vector<MeasuredRow>& rows, const SystemMap& m
       add_once(result.notes, fmt::format("{}: {}", row.place.source, other));
   }
   if (result.rows.empty() && lost.first()) throw Error(*lost.first());
-  doubt_runs_above_links(result.rows, map, result.notes);
+  doubt_runs_above_links(result.rows, systems, result.notes);
   lost.tell(result.notes);
   for (const auto& [label, fault] : map.faulty)
     add_once(result.notes, fmt::format("system {} of the map cannot be used: {}", excerpt(label), fault.what()));
@@ -286,8 +316,9 @@ JudgedRows judge_on_map(const std::vector<MeasuredRow>& rows, const SystemMap& m
 }  // namespace
 
 JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
-  JudgedRows result = judge_on_map(rows, map, fits);
-  doubt_networks(result.rows, map, result.notes);
+  const SystemsByLabel systems(map);
+  JudgedRows result = judge_on_map(rows, map, fits, systems);
+  doubt_networks(result.rows, systems, result.notes);
   return result;
 }
 
@@ -296,7 +327,60 @@ std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<Meas
   if (rows.empty()) return {};
   SystemMap map;
   map.systems.push_back({rows.front().system, spec.name, spec, spec.nodes, spec.gpu.count});
-  return judge_on_map(rows, map, LeftOutFits{}).rows;
+  return judge_on_map(rows, map, LeftOutFits{}, SystemsByLabel(map)).rows;
+}
+
+struct RepeatedPrediction::Calls {
+  struct Machine {
+    Cluster cluster;
+    KeptSchedules kept;
+  };
+  struct Call {
+    CollectiveQuestion question;
+    Machine* machine;
+  };
+  struct Row {
+    std::size_t call;
+    double calls, measured;  // s
+  };
+
+  Calls(const ClusterSpec& spec, const std::vector<MeasuredRow>& measured) {
+    std::map<SameCall, std::size_t> known;
+    for (const MeasuredRow& row : measured) {
+      if (row.is_of_one_gpu()) continue;
+      const Lay lay = lay_of(row, spec.name, spec.gpu.count);
+      Machine& machine = machine_of(row, lay.total_nodes(), spec);
+      const auto [call, is_new] = known.try_emplace(same_call(row, machine.cluster), calls.size());
+      if (is_new) calls.push_back({question_of(row, lay, machine.cluster), &machine});
+      rows.push_back({call->second, static_cast<double>(row.calls), row.time->value});
+    }
+  }
+
+  Machine& machine_of(const MeasuredRow& row, int nodes, const ClusterSpec& spec) {
+    std::unique_ptr<Machine>& machine = machines[{settings_key(row), nodes}];
+    if (!machine) machine = std::make_unique<Machine>(Machine{Cluster(with_settings(row, nodes, spec)), {}});
+    return *machine;
+  }
+
+  std::map<std::pair<std::string, int>, std::unique_ptr<Machine>> machines;
+  std::vector<Call> calls;
+  std::vector<Row> rows;
+};
+
+RepeatedPrediction::RepeatedPrediction(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows)
+    : calls_(std::make_unique<Calls>(spec, rows)) {}
+
+RepeatedPrediction::~RepeatedPrediction() = default;
+
+std::vector<double> RepeatedPrediction::misses(const ClusterSpec& spec) const {
+  for (const auto& [key, machine] : calls_->machines) machine->cluster.take_overheads(spec);
+  std::vector<Seconds> times;
+  for (const Calls::Call& call : calls_->calls)
+    times.push_back(predicted_time(call.question, call.machine->cluster, call.machine->kept));
+  std::vector<double> misses;
+  for (const Calls::Row& row : calls_->rows)
+    misses.push_back(std::log((row.calls * times[row.call]).value / row.measured));
+  return misses;
 }
 
 }  // namespace shardsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ enum class FitsUsed {
 struct FitsWords {
   const char *key, *cell, *phrase;
 };
-const FitsWords& words_of(FitsUsed fits);
+const FitsWords& fits_words(FitsUsed fits);
 
 // A measured row beside its prediction.
 struct JudgedRow {
@@ -58,5 +59,20 @@ void check_rank_count(const ClusterSpec& spec, const std::vector<MeasuredRow>& r
 
 // Rows of one system, predicted on a cluster; nothing but the file's own numbers is used.
 std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows);
+
+// The times of judged_on() for clusters that differ in their overheads and the rate of a channel alone, as a fit tries
+// them hundreds of times: links, routes and what NCCL makes of a call are found once, and equal calls are one.
+class RepeatedPrediction {
+ public:
+  RepeatedPrediction(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows);
+  ~RepeatedPrediction();
+
+  // ln(predicted / measured) of each row, in their order; those of a single GPU are left out.
+  std::vector<double> misses(const ClusterSpec& spec) const;
+
+ private:
+  struct Calls;
+  std::unique_ptr<Calls> calls_;
+};
 
 }  // namespace shardsim

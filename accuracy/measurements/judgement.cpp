@@ -106,24 +106,25 @@ namespace {
 
 using Rows = std::vector<MeasuredRow>;
 
-// Null where the map has none for the row: judge() says so.
-const MappedSystem* known_system(const MeasuredRow& row, const SystemMap& map) {
-  try {
-    return &map.system_of(row);
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
+using RowsOfSystem = std::map<const MappedSystem*, Rows>;
 
-// The system's rows that a calibration may use, laid out on its cluster.
-Rows rows_in_model(const Rows& rows, const MappedSystem& system, const SystemMap& map) {
-  Rows found;
+// The rows of each system that a calibration may use, laid out on its cluster. Those that the map has no system for are
+// left to judge(), which says so.
+RowsOfSystem rows_in_model(const Rows& rows, const SystemMap& map) {
+  const SystemsByLabel systems(map);
+  RowsOfSystem found;
   for (MeasuredRow row : rows) {
-    if (!row.is_complete() || known_system(row, map) != &system) continue;
-    lay_out(row, counts_of(system), system.spec);
+    if (!row.is_complete()) continue;
+    const MappedSystem* system = nullptr;
+    try {
+      system = &systems.of(row);
+    } catch (const Error&) {
+      continue;
+    }
+    lay_out(row, counts_of(*system), system->spec);
     const bool is_fit =
-        row.caveat.empty() && above_links(row, system.spec).empty() && switched_off(row, system.spec).empty();
-    if (is_fit && !row.is_of_one_gpu() && map.why_out_of_model(row).empty()) found.push_back(std::move(row));
+        row.caveat.empty() && above_links(row, system->spec).empty() && switched_off(row, system->spec).empty();
+    if (is_fit && !row.is_of_one_gpu() && map.why_out_of_model(row).empty()) found[system].push_back(std::move(row));
   }
   return found;
 }
@@ -147,9 +148,11 @@ CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, c
   CalibratedJudgement result;
   SystemMap calibrated = map;
   Rows unused;
+  const RowsOfSystem by_system = rows_in_model(rows, map);
   for (std::size_t i = 0; i < map.systems.size(); ++i) {
     const MappedSystem& stated = map.systems[i];
-    const Rows of_system = rows_in_model(rows, stated, map);
+    if (!by_system.contains(&stated)) continue;
+    const Rows& of_system = by_system.at(&stated);
     if (of_system.size() < 2) {
       for (const MeasuredRow& row : of_system) result.pairs.push_back({row.system, row.kind, 0, 0});
       continue;

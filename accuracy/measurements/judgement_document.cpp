@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "accuracy/measurements/judgement.h"
@@ -23,7 +24,7 @@ Sheet systems_sheet(const Judgement& judgement) {
     const bool is_out = !system.out_of_model.empty();
     if (before == nullptr || before->system != system.system || before->out_of_model.empty() == is_out) {
       sheet.rows.push_back(
-          {{fmt::format("{}, cluster {}{}", system.system, system.cluster, words_of(system.fits).phrase)}});
+          {{fmt::format("{}, cluster {}{}", system.system, system.cluster, fits_words(system.fits).phrase)}});
       if (is_out) sheet.rows.push_back({{"out of the model: " + system.out_of_model}, true});
     }
     before = &system;
@@ -50,12 +51,12 @@ Sheet overall_sheet(const Judgement& judgement) {
 // Systems in the order of the table: those in the model first.
 Section charts_of(const Judgement& judgement) {
   std::vector<Chart> charts;
+  std::map<std::string, std::vector<Pair>> points_of;
+  for (const JudgedRow& row : judgement.rows) points_of[row.measured.system].push_back(row.pair());
   std::set<std::string> drawn;
   for (const SystemFigures& figures : judgement.systems) {
     if (!drawn.insert(figures.system).second) continue;
-    std::vector<Pair> points;
-    for (const JudgedRow& row : judgement.rows)
-      if (row.measured.system == figures.system) points.push_back(row.pair());
+    const std::vector<Pair>& points = points_of.at(figures.system);
     const std::string why = figures.out_of_model.empty() ? "" : " Out of the model: " + figures.out_of_model + ".";
     charts.push_back(pairs_chart(fmt::format("system_{}", drawn.size()), figures.system,
                                  fmt::format("{} rows, cluster {}.{}", points.size(), figures.cluster, why), points));

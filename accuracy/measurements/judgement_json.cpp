@@ -47,7 +47,7 @@ Json systems_json(const Judgement& judgement) {
     list.push_back({{"system", system.system},
                     {"collective", collective_kind_name(system.kind)},
                     {"cluster", system.cluster},
-                    {"fits", words_of(system.fits).key},
+                    {"fits", fits_words(system.fits).key},
                     {"in_model", system.out_of_model.empty()},
                     {"reason", system.out_of_model.empty() ? Json(nullptr) : Json(system.out_of_model)},
                     {"rows", system.figures.rows}});

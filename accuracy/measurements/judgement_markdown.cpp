@@ -71,7 +71,7 @@ Section systems_section(const Judgement& judgement, bool in_model) {
   for (const SystemFigures& system : judgement.systems) {
     if (system.out_of_model.empty() != in_model) continue;
     std::vector<std::string> cells{system.system, std::string(collective_kind_name(system.kind))};
-    if (in_model) cells.emplace_back(words_of(system.fits).cell);
+    if (in_model) cells.emplace_back(fits_words(system.fits).cell);
     add_row(
         sheet, std::move(cells), system.figures,
         in_model ? bound_text(target_of(system.kind), system.figures.from_1mib().median_abs_pct) : system.out_of_model);

@@ -1,6 +1,7 @@
 #include "accuracy/measurements/least_squares.h"
 
 #include <Eigen/Cholesky>
+#include <cmath>
 #include <iterator>
 
 namespace shardsim {
@@ -47,6 +48,11 @@ std::vector<double> stepped(const Eigen::MatrixXd& slopes, const std::vector<dou
 
 double half_square_sum(const std::vector<double>& residuals) {
   return vector_of(residuals).squaredNorm() / 2;
+}
+
+double damped(double residual, double width) {
+  const double z = residual / width;
+  return std::copysign(width * std::sqrt(2 * (std::sqrt(1 + z * z) - 1)), residual);
 }
 
 std::vector<double> least_squares(const Residuals& residuals, std::vector<double> start) {

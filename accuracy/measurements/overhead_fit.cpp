@@ -49,7 +49,10 @@ ClusterSpec without_bounds(ClusterSpec spec, const Rows& rows) {
 class OverheadFitting {
  public:
   OverheadFitting(const ClusterSpec& prior, const Rows& rows, FitScope scope, bool new_peer_costs)
-      : prior_(prior), unbounded_(without_bounds(prior, rows)), rows_(rows), parameters_(parameters_of(rows, prior)) {
+      : prior_(prior),
+        unbounded_(without_bounds(prior, rows)),
+        predicted_(unbounded_, rows),
+        parameters_(parameters_of(rows, prior)) {
     if (scope == FitScope::rates) std::erase_if(parameters_, is_cost);
     if (!new_peer_costs) std::erase_if(parameters_, [&](const auto& one) { return is_new_peer_cost(one, prior); });
     drop_unseen();
@@ -99,10 +102,7 @@ class OverheadFitting {
 
   // ln(predicted / measured) of each row.
   std::vector<double> misses(const Logarithms& at) const {
-    std::vector<double> result;
-    for (const JudgedRow& row : judged_on(scaled(unbounded_, parameters_, at), rows_))
-      result.push_back(std::log(row.predicted().value / row.measured.time->value));
-    return result;
+    return predicted_.misses(scaled(unbounded_, parameters_, at));
   }
 
   std::vector<double> residuals(const Logarithms& at) const {
@@ -169,7 +169,7 @@ class OverheadFitting {
 
   const ClusterSpec& prior_;
   const ClusterSpec unbounded_;
-  const Rows& rows_;
+  RepeatedPrediction predicted_;
   Parameters parameters_;
 };
 

@@ -7,6 +7,7 @@
 #include "accuracy/measurements/read/gpu_names.h"
 #include "base/text.h"
 #include "models/collective/collective_kind.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 namespace {
@@ -116,6 +117,12 @@ double least_bytes(const MeasuredRow& row, int parts, int members_of_part) {
   }
 }
 
+// True of cards where the cluster has boards with NVLink, or the reverse: "NVIDIA H100 PCIe" is no H100-SXM5-80GB.
+bool is_on_other_board(const std::string& logged, const std::string& stated) {
+  const GpuModel *const log = known_gpu_model(logged), *const cluster = known_gpu_model(stated);
+  return log != nullptr && cluster != nullptr && has_nvlink_board(log->name) != has_nvlink_board(cluster->name);
+}
+
 double gpu_port_rate(const ClusterSpec& spec) {
   const double pcie = pcie_line_rate(spec.pcie).bytes_per_second;
   if (spec.nvlink.kind == NvlinkKind::none) return pcie;
@@ -166,7 +173,8 @@ std::string other_gpu(const MeasuredRow& row, const ClusterSpec& spec) {
     return fmt::format("the log is of ranks on {}, the ranks of the cluster are {}", row.gpu, spec.gpu.model);
   }
   const std::string logged = gpu_product(row.gpu), stated = gpu_product(spec.gpu.model);
-  if (logged.empty() || stated.empty() || logged == stated || is_foreign_gpu(row.gpu)) return "";
+  if (logged.empty() || stated.empty() || is_foreign_gpu(row.gpu)) return "";
+  if (logged == stated && !is_on_other_board(row.gpu, spec.gpu.model)) return "";
   return fmt::format("the log is of {}, the cluster has {}", row.gpu, spec.gpu.model);
 }
 

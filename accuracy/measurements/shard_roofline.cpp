@@ -11,11 +11,6 @@
 namespace shardsim {
 namespace {
 
-double damped_log(double predicted, double label) {
-  const double residual = std::log(predicted / label);
-  return std::copysign(std::sqrt(2 * (std::sqrt(1 + residual * residual) - 1)), residual);
-}
-
 GpuSpec with_rates(GpuSpec gpu, const std::vector<double>& logarithms) {
   gpu.kernel_overhead = {std::exp(logarithms[0])};
   gpu.copy_bandwidth = {std::exp(logarithms[1])};
@@ -50,8 +45,8 @@ GpuSpec calibrated_on_shards(const GpuSpec& prior, const std::vector<ShardWork>&
     std::vector<double> result;
     for (std::size_t i = 0; i < work.size(); ++i) {
       const ShardSeconds seconds = work[i].seconds(*roofline, gpu);
-      result.push_back(damped_log(seconds.forward, labels[i].forward));
-      result.push_back(damped_log(seconds.backward, labels[i].backward));
+      result.push_back(damped(std::log(seconds.forward / labels[i].forward)));
+      result.push_back(damped(std::log(seconds.backward / labels[i].backward)));
     }
     return result;
   };

@@ -259,14 +259,24 @@ std::optional<Tree> parse(std::string_view text, const std::string& source, cons
   return handler.take();
 }
 
+Tree parsed_file(std::string_view text, const std::string& source) {
+  std::optional<Tree> tree = parse(text, source, nullptr);
+  if (!tree || tree->kind == Tree::Kind::null) throw input_error({source}, "the file is empty", "It must hold a map");
+  if (tree->kind != Tree::Kind::map) {
+    throw input_error(tree->place, "the file must hold a map, but holds " + kind_name(tree->kind),
+                      "Write KEY: VALUE lines");
+  }
+  return std::move(*tree);
+}
+
 // The files that were parsed last, each with the text that was parsed, which is compared: a process that answers many
 // questions reads the same clusters and workloads for each, and to copy a tree costs much less than to parse its text.
 class ParsedFiles {
  public:
-  Tree tree_of(const std::string& path, std::string text) {
+  Tree tree_of(const std::string& path, std::string_view text) {
     if (const std::shared_ptr<const Tree> known = find(path, text)) return *known;
-    Tree tree = parse_yaml(text, path);
-    if (text.size() <= kMostOfOne) keep({path, std::move(text), std::make_shared<const Tree>(tree)});
+    Tree tree = parsed_file(text, path);
+    if (text.size() <= kMostOfOne) keep({path, std::string(text), std::make_shared<const Tree>(tree)});
     return tree;
   }
 
@@ -280,7 +290,7 @@ class ParsedFiles {
   // Bytes of text: a pool of hundreds of tables is kept, too, for each --set asks for the files of a scenario again.
   static constexpr std::size_t kMostOfOne = 512 * 1024, kMostOfAll = 2 * 1024 * 1024;
 
-  std::shared_ptr<const Tree> find(const std::string& path, const std::string& text) {
+  std::shared_ptr<const Tree> find(const std::string& path, std::string_view text) {
     const auto known = std::ranges::find(files_, path, &Parsed::path);
     return known == files_.end() || known->text != text ? nullptr : known->tree;
   }
@@ -305,18 +315,12 @@ class ParsedFiles {
 }  // namespace
 
 Tree parse_yaml(std::string_view text, const std::string& source) {
-  std::optional<Tree> tree = parse(text, source, nullptr);
-  if (!tree || tree->kind == Tree::Kind::null) throw input_error({source}, "the file is empty", "It must hold a map");
-  if (tree->kind != Tree::Kind::map) {
-    throw input_error(tree->place, "the file must hold a map, but holds " + kind_name(tree->kind),
-                      "Write KEY: VALUE lines");
-  }
-  return std::move(*tree);
+  thread_local ParsedFiles files;  // no lock, which a process that is forked meanwhile would never get
+  return files.tree_of(source, text);
 }
 
 Tree read_yaml_file(const std::string& path) {
-  thread_local ParsedFiles files;  // no lock, which a process that is forked meanwhile would never get
-  return files.tree_of(path, read_file(path, kMaxYamlFile));
+  return parse_yaml(read_file(path, kMaxYamlFile), path);
 }
 
 Tree parse_yaml_value(std::string_view text, const Place& place) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -161,6 +162,13 @@ void Arguments::refuse_beside(const std::string& chosen, const std::vector<std::
     if (has(name)) throw input_error(place(name), "the option has no effect together with --" + chosen, "Leave it out");
 }
 
+void Arguments::refuse_empty(const std::vector<std::string>& names) const {
+  for (const std::string& name : names)
+    if (has(name) && text(name).empty())
+      throw input_error(place(name), "the value is empty",
+                        "Give one, or leave the option out; is a variable of a script not set?");
+}
+
 std::optional<std::string> Arguments::value(const std::string& name) const {
   if (const auto found = values_.find(name); found != values_.end()) return found->second.back();
   const auto standard = standards_.find(name);
@@ -185,6 +193,11 @@ std::optional<std::int64_t> Arguments::count(const std::string& name, std::int64
 
 ResultWriter result_writer(const Arguments& given) {
   return {given.command(), given.has("force")};
+}
+
+std::int64_t most_threads() {
+  constexpr std::int64_t kPerProcessor = 4, kOnSmall = 64;
+  return std::max(kOnSmall, kPerProcessor * static_cast<std::int64_t>(std::thread::hardware_concurrency()));
 }
 
 void refuse_read_file(const std::string& output, const std::vector<std::string>& read) {

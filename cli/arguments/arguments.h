@@ -34,6 +34,9 @@ class Arguments {
   static Place place(const std::string& name) { return {"argument --" + name}; }
   // Errors: the option `chosen` was given, and one of those that have no effect beside it.
   void refuse_beside(const std::string& chosen, const std::vector<std::string>& idle) const;
+  // Errors: one of these options is given with an empty value, as by a variable of a script that was not set; it would
+  // count as an option that was left out.
+  void refuse_empty(const std::vector<std::string>& names) const;
 
  private:
   class Reader;
@@ -45,6 +48,10 @@ class Arguments {
 
 // The command as the writer of its results; --force lets it replace files of others.
 ResultWriter result_writer(const Arguments& given);
+
+// The threads that --threads may ask for: 4 for each processor of this machine, and 64 on a small one. More only wait
+// for each other.
+std::int64_t most_threads();
 
 // A file is not replaced by what was made of it, --force or not. Errors: Failure::input at the option `output`.
 void refuse_read_file(const std::string& output, const std::vector<std::string>& read);

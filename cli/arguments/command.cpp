@@ -8,8 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/arguments/arguments.h"
-#include "cli/arguments/completion.h"
-#include "cli/arguments/manual.h"
+#include "cli/arguments/installed_texts.h"
 
 namespace shardsim {
 namespace {

@@ -83,12 +83,16 @@ ClusterSpec imported(const std::string& file, ImportOptions options) {
     throw input_error({file}, "this is neither an NCCL topology (XML) nor the output of nvidia-smi topo -m",
                       "Dump one with NCCL_TOPO_DUMP_FILE, or paste the matrix");
   }
-  if (options.gpu_model.empty()) options.gpu_model = listed_gpu(text, file);
+  const bool is_named = !options.gpu_model.empty();
+  if (!is_named) options.gpu_model = listed_gpu(text, file);
   if (options.gpu_model.empty()) {
     throw input_error(Arguments::place("gpu"), "the file does not name the GPU model",
                       "Name the model, for example --gpu A100-SXM4-40GB, or put the output of nvidia-smi -L above it");
   }
-  return cluster_of(read_smi_matrix(text, file, chosen_model(options)), options);
+  const GpuModel model = chosen_model(options);
+  NodeInventory node = read_smi_matrix(text, file, model);
+  if (is_named && options.gpu_like.empty()) note_other_gpus(text, model, node);
+  return cluster_of(std::move(node), options);
 }
 
 int import_file(const Arguments& given, const Terminal&) {

@@ -1,18 +1,22 @@
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <optional>
+#include <string>
+#include <string_view>
 
+#include "base/error.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "cli/serve/desk.h"
 #include "cli/serve/local_server.h"
-#include "cli/serve/page_token.h"
 #include "study/explore/explore_page.h"
 #include "study/explore/explorer.h"
 #include "study/report/documents/result_document.h"
@@ -20,6 +24,36 @@
 
 namespace shardsim {
 namespace {
+
+// A text of 32 hexadecimal digits that nobody can guess: 128 bits of the system's randomness. Errors: Failure::run
+// where the system gives none.
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    throw run_error("explore: the system gives no random numbers", "Try again");
+  std::string token;
+  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+// True when both are the same, in a time that does not tell where they differ.
+bool is_same_token(std::string_view given, std::string_view token) {
+  unsigned differs = given.size() == token.size() ? 0 : 1;
+  for (std::size_t at = 0; at < token.size(); ++at) {
+    const char other = at < given.size() ? given[at] : '\0';
+    differs |= static_cast<unsigned>(static_cast<unsigned char>(token[at]) ^ static_cast<unsigned char>(other));
+  }
+  return differs == 0;
+}
+
+// True when a request to this port may be answered: it was sent to this computer by name (else a name of somebody
+// else's leads here), and by a page of this server or by no page at all.
+bool is_from_here(std::string_view host, std::string_view origin, std::string_view site, int port) {
+  const std::string address = fmt::format("127.0.0.1:{}", port), name = fmt::format("localhost:{}", port);
+  if (host != address && host != name) return false;
+  if (!origin.empty() && origin != fmt::format("http://{}", host)) return false;
+  return site.empty() || site == "same-origin" || site == "none";
+}
 
 constexpr std::size_t kMostBody = std::size_t{1} << 20;
 constexpr std::int64_t kLeastPort = 1024, kMostPort = 65535;  // lower ones belong to the system

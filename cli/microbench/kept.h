@@ -1,15 +1,25 @@
 #pragma once
 
+#include <string>
+
+#include "base/stop_signals.h"
 #include "validate/microbench/journal.h"
 
 namespace shardsim {
 
 // Says, when a signal ends the process from here on, where what it measured is.
-void say_where_kept(const Journal& journal);
+inline void say_where_kept(const Journal& journal) {
+  static std::string line;  // the handler of the signal reads it as long as the process lives
+  line = "error: stopped. " + journal.remedy() + ".\n";
+  say_when_stopped(line.c_str());
+}
 
 // The same of an Error that ends it; the caller throws what it gets. An Error stays as it is where the journal is
 // without a line, or null.
-Error with_where_kept(const Error& error, const Journal* journal);
+inline Error with_where_kept(const Error& error, const Journal* journal) {
+  if (journal == nullptr || journal->empty()) return error;
+  return Error(error.failure(), {}, error.what(), journal->remedy());
+}
 
 // `measure()`, whose Errors say that. `journal()`: the one that is open when an Error comes, or null.
 template <typename OpenJournal, typename Measure>

@@ -10,7 +10,6 @@
 #include "base/read_files.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/arguments/measuring.h"
 #include "cli/file_kinds.h"
 
 namespace shardsim {
@@ -215,7 +214,7 @@ void check_csv(const std::string& csv, bool force) {
 }  // namespace
 
 Request request_of(const Arguments& given) {
-  refuse_empty(given, {"output", "csv", "secret-file", "shards", "exchanges", "cluster", "device", "grid"});
+  given.refuse_empty({"output", "csv", "secret-file", "shards", "exchanges", "cluster", "device", "grid"});
   Request request;
   request.output = given.text("output");
   request.writer = result_writer(given);

@@ -8,7 +8,6 @@
 #include "base/files.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
-#include "cli/arguments/measuring.h"
 #include "cli/file_kinds.h"
 
 namespace shardsim {
@@ -91,7 +90,7 @@ std::string ResultPath::of(int rank, bool complete) const {
 
 ValidateRequest validate_request(const Arguments& given) {
   given.refuse_beside("check-data", {"output", "trace", "warmup", "apart", "force"});
-  refuse_empty(given, {"output", "trace", "secret-file", "device", "transport", "case"});
+  given.refuse_empty({"output", "trace", "secret-file", "device", "transport", "case"});
   ValidateRequest request;
   request.options = execute_options(given);
   request.program = given.positional()[0];

@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "base/rng.h"
@@ -61,9 +62,7 @@ std::uint64_t walk(std::uint64_t i, std::uint64_t n, std::uint64_t key, const Pa
   return i;
 }
 
-// The rounds of feistel(), each for many numbers at a time: `round` adds what it makes of one half of each of them to
-// the other half. A loop that does one thing keeps a processor busy, and of tables it asks for one alone, which the
-// nearest cache holds.
+// What a round of feistel() adds to one half of a number, by its other half.
 
 // Looked up: a round depends on half of the bits alone, so of many numbers most ask what another one has asked before.
 // In two bytes an entry where halves are that short.
@@ -77,9 +76,8 @@ class LookedUp {
     }
   }
 
-  void round(std::uint64_t number, const Half* __restrict from, Half* __restrict to, std::size_t count) const {
-    const Half* const added = added_.data() + (number << half_bits_);
-    for (std::size_t i = 0; i < count; ++i) to[i] ^= added[from[i]];
+  auto of_round(std::uint64_t number) const {
+    return [added = added_.data() + (number << half_bits_)](std::uint64_t half) { return added[half]; };
   }
 
  private:
@@ -87,15 +85,15 @@ class LookedUp {
   std::vector<Half> added_;  // [round][half]
 };
 
-// Computed, where numbers are fewer than the entries of a table.
+// Computed, where numbers ask fewer times than a table has entries.
 class Mixed {
  public:
   Mixed(int half_bits, std::uint64_t key) : mask_((std::uint64_t{1} << half_bits) - 1), key_(key) {}
 
-  void round(std::uint64_t number, const std::uint32_t* __restrict from, std::uint32_t* __restrict to,
-             std::size_t count) const {
-    const std::uint64_t key = key_ + number * kGolden, mask = mask_;
-    for (std::size_t i = 0; i < count; ++i) to[i] ^= static_cast<std::uint32_t>(mix(from[i], key) & mask);
+  auto of_round(std::uint64_t number) const {
+    return [key = key_ + number * kGolden, mask = mask_](std::uint64_t half) {
+      return static_cast<std::uint32_t>(mix(half, key) & mask);
+    };
   }
 
  private:
@@ -106,56 +104,115 @@ class Mixed {
 constexpr std::size_t kTogether = 2048;
 constexpr std::uint64_t kFew = 16;  // numbers that rather walk by themselves
 
-// walk() of each of at most kTogether numbers, pass by pass. The number of passes that one takes is unpredictable, so
-// no branch depends on it: those that have to go on are moved to the front.
+// walk() of at most kTogether numbers, pass by pass, and each round for all of them. A loop that does one thing keeps a
+// processor busy, and of tables it asks for one alone, which the nearest cache holds.
 template <typename Half, typename Rounds>
-void walk_together(std::span<std::uint64_t> part, std::uint64_t n, int half_bits, const Rounds& rounds) {
-  std::array<Half, kTogether> left, right;
-  std::array<std::uint16_t, kTogether> place;
-  const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    left[i] = static_cast<Half>(part[i] >> half_bits);
-    right[i] = static_cast<Half>(part[i] & mask);
-    place[i] = static_cast<std::uint16_t>(i);
-  }
-  static_assert(kHashRounds % 2 == 0);  // so that halves are where they were
-  for (std::size_t walking = part.size(); walking > 0;) {
-    for (std::uint64_t round = 0; round < kHashRounds; round += 2) {
-      rounds.round(round, right.data(), left.data(), walking);
-      rounds.round(round + 1, left.data(), right.data(), walking);
+class WalkTogether {
+ public:
+  WalkTogether(std::uint64_t n, int half_bits, Rounds rounds)
+      : n_(n), half_bits_(half_bits), mask_((std::uint64_t{1} << half_bits) - 1), rounds_(std::move(rounds)) {}
+
+  void of(std::span<std::uint64_t> part) {
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      left_[i] = static_cast<Half>(part[i] >> half_bits_);
+      right_[i] = static_cast<Half>(part[i] & mask_);
     }
+    add_round(0, right_, left_, part.size());
+    finish(part);
+  }
+
+  // Of `first` and those behind it. Their low halves rise by one, so the first round reads its table from end to end.
+  void of_run(std::uint64_t first, std::span<std::uint64_t> part) {
+    const auto adds = rounds_.of_round(0);
+    for (std::size_t begin = 0; begin < part.size();) {
+      const std::uint64_t high = (first + begin) >> half_bits_, low = (first + begin) & mask_;
+      const std::size_t run = std::min<std::uint64_t>(part.size() - begin, mask_ - low + 1);
+      Half* const left = left_.data() + begin;
+      Half* const right = right_.data() + begin;
+      for (std::size_t i = 0; i < run; ++i) left[i] = static_cast<Half>(high ^ adds(low + i));
+      for (std::size_t i = 0; i < run; ++i) right[i] = static_cast<Half>(low + i);
+      begin += run;
+    }
+    finish(part);
+  }
+
+ private:
+  using Halves = std::array<Half, kTogether>;
+
+  void add_round(std::uint64_t number, const Halves& from_halves, Halves& to_halves, std::size_t count) const {
+    const auto adds = rounds_.of_round(number);
+    const Half* __restrict const from = from_halves.data();
+    Half* __restrict const to = to_halves.data();
+    for (std::size_t i = 0; i < count; ++i) to[i] ^= adds(from[i]);
+  }
+
+  // From the second round of the first pass on. The number of passes that one takes is unpredictable, so no branch
+  // depends on it: those that have to go on are moved to the front.
+  void finish(std::span<std::uint64_t> part) {
+    static_assert(kHashRounds == 4);
+    std::iota(place_.begin(), place_.begin() + static_cast<std::ptrdiff_t>(part.size()), std::uint16_t{0});
+    for (std::size_t walking = part.size(); walking > 0; add_round(0, right_, left_, walking)) {
+      add_round(1, left_, right_, walking);
+      add_round(2, right_, left_, walking);
+      walking = end_pass(part, walking);
+    }
+  }
+
+  // Returns how many have to go on.
+  std::size_t end_pass(std::span<std::uint64_t> part, std::size_t walking) {
+    const auto adds = rounds_.of_round(3);
+    const std::uint64_t n = n_;
+    const int half_bits = half_bits_;
     std::size_t still = 0;
     for (std::size_t i = 0; i < walking; ++i) {
-      const Half high = left[i], low = right[i];
-      const std::uint16_t at = place[i];
+      const Half high = left_[i], low = static_cast<Half>(right_[i] ^ adds(high));
+      const std::uint16_t at = place_[i];
       const std::uint64_t passed = std::uint64_t{high} << half_bits | low;
       part[at] = passed;
-      left[still] = high;
-      right[still] = low;
-      place[still] = at;
+      left_[still] = high;
+      right_[still] = low;
+      place_[still] = at;
       still += passed >= n ? 1 : 0;
     }
-    walking = still;
+    return still;
   }
-}
+
+  std::uint64_t n_;
+  int half_bits_;
+  std::uint64_t mask_;
+  Rounds rounds_;
+  Halves left_, right_;
+  std::array<std::uint16_t, kTogether> place_;
+};
+
+class WalkAlone {
+ public:
+  WalkAlone(std::uint64_t n, std::uint64_t key) : n_(n), key_(key) {}
+
+  void of(std::span<std::uint64_t> part) const {
+    for (std::uint64_t& number : part) number = walk(number, n_, key_, feistel);
+  }
+  void of_run(std::uint64_t first, std::span<std::uint64_t> part) const {
+    std::iota(part.begin(), part.end(), first);
+    of(part);
+  }
+
+ private:
+  std::uint64_t n_, key_;
+};
 
 // Calls `work` with what lets up to kTogether numbers walk, in the way that is fastest for `count` of them.
 template <typename Work>
 void with_walk(std::uint64_t count, std::uint64_t n, std::uint64_t key, const Work& work) {
   const int half_bits = half_bits_of(n);
-  const auto with = [&]<typename Half>(Half, const auto& rounds) {
-    work([&](std::span<std::uint64_t> part) { walk_together<Half>(part, n, half_bits, rounds); });
-  };
   if (count < kFew) {
-    work([&](std::span<std::uint64_t> part) {
-      for (std::uint64_t& number : part) number = walk(number, n, key, feistel);
-    });
-  } else if (count < std::uint64_t{1} << half_bits) {
-    with(std::uint32_t{}, Mixed(half_bits, key));
+    work(WalkAlone(n, key));
+  } else if (count < n >> half_bits) {  // a number takes 4^half_bits / n passes on average
+    work(WalkTogether<std::uint32_t, Mixed>(n, half_bits, {half_bits, key}));
   } else if (half_bits <= 16) {
-    with(std::uint16_t{}, LookedUp<std::uint16_t>(half_bits, key));
+    work(WalkTogether<std::uint16_t, LookedUp<std::uint16_t>>(n, half_bits, {half_bits, key}));
   } else {
-    with(std::uint32_t{}, LookedUp<std::uint32_t>(half_bits, key));
+    work(WalkTogether<std::uint32_t, LookedUp<std::uint32_t>>(n, half_bits, {half_bits, key}));
   }
 }
 
@@ -175,9 +232,9 @@ std::uint64_t unpermute(std::uint64_t i, std::uint64_t n, std::uint64_t key) {
 
 void permute_all(std::span<std::uint64_t> positions, std::uint64_t n, std::uint64_t key) {
   for (const std::uint64_t i : positions) check_position(i, n);
-  with_walk(positions.size(), n, key, [&](const auto& walk_of) {
+  with_walk(positions.size(), n, key, [&](auto walk) {
     for (std::size_t first = 0; first < positions.size(); first += kTogether)
-      walk_of(positions.subspan(first, std::min(kTogether, positions.size() - first)));
+      walk.of(positions.subspan(first, std::min(kTogether, positions.size() - first)));
   });
 }
 
@@ -186,11 +243,10 @@ void permute_first(std::uint64_t count, std::uint64_t n, std::uint64_t key,
   if (count == 0) return;
   check_position(count - 1, n);
   std::array<std::uint64_t, kTogether> numbers;
-  with_walk(count, n, key, [&](const auto& walk_of) {
+  with_walk(count, n, key, [&](auto walk) {
     for (std::uint64_t first = 0; first < count; first += kTogether) {
       const std::span<std::uint64_t> part(numbers.data(), std::min<std::uint64_t>(kTogether, count - first));
-      std::iota(part.begin(), part.end(), first);
-      walk_of(part);
+      walk.of_run(first, part);
       visit(part);
     }
   });

@@ -69,6 +69,11 @@ void check_group(CollectiveKind kind, const std::vector<int>& ranks, const Clust
 // the table). Errors: unknown name; an algorithm that cannot do this kind.
 CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm);
 
+class KeptSchedules;
+// By "auto", for whoever asks for the same calls of one machine again and again
+// (models/collective/nccl/kept_schedules.h).
+CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, KeptSchedules& kept);
+
 // Returns how the members of a group lie in the cluster.
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster);
 

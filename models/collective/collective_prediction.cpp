@@ -23,25 +23,47 @@ CallShape shape_of(const CollectiveQuestion& question, const ByteMatrix& matrix,
   return call_shape({question.kind, question.ranks, &matrix, question.bytes}, cluster);
 }
 
-}  // namespace
-
-CollectivePrediction predict_collective(const CollectiveQuestion& question, const Cluster& cluster) {
+// The time of all groups side by side. `expand` gives the loads of one.
+template <typename Expand>
+SideBySide of_groups(const CollectiveQuestion& question, const Cluster& cluster, std::vector<CollectiveLoads>& expanded,
+                     Expand expand) {
   check_groups(question);
+  expanded.push_back(expand(question.ranks));
+  for (const auto& group : question.beside) expanded.push_back(expand(group));
+  std::vector<const CollectiveLoads*> calls;
+  for (const CollectiveLoads& loads : expanded) calls.push_back(&loads);
+  return side_by_side(calls, cluster);
+}
+
+// Every rank sends as much.
+ByteMatrix even_matrix(const CollectiveQuestion& question) {
   ByteMatrix even;
   even.units = {question.bytes};
+  return even;
+}
+
+}  // namespace
+
+Seconds predicted_time(const CollectiveQuestion& question, const Cluster& cluster, KeptSchedules& kept) {
+  const ByteMatrix even = even_matrix(question);
+  std::vector<CollectiveLoads> expanded;
+  const auto expand = [&](const std::vector<int>& ranks) {
+    return expand_collective({question.kind, ranks, &even, question.bytes, question.nvls_reduces}, cluster, kept);
+  };
+  return of_groups(question, cluster, expanded, expand).time;
+}
+
+CollectivePrediction predict_collective(const CollectiveQuestion& question, const Cluster& cluster) {
+  const ByteMatrix even = even_matrix(question);
   const ByteMatrix* matrix = question.matrix ? question.matrix : &even;
   std::vector<CollectiveLoads> expanded;
   const auto expand = [&](const std::vector<int>& ranks) {
-    expanded.push_back(question.rank_bytes
-                           ? expand_rank_bytes(ranks, *question.rank_bytes, cluster)
-                           : expand_collective({question.kind, ranks, matrix, question.bytes, question.nvls_reduces},
-                                               cluster, "auto"));
+    return question.rank_bytes
+               ? expand_rank_bytes(ranks, *question.rank_bytes, cluster)
+               : expand_collective({question.kind, ranks, matrix, question.bytes, question.nvls_reduces}, cluster,
+                                   "auto");
   };
-  expand(question.ranks);
-  for (const auto& group : question.beside) expand(group);
-  std::vector<const CollectiveLoads*> calls;
-  for (const CollectiveLoads& loads : expanded) calls.push_back(&loads);
-  const SideBySide together = side_by_side(calls, cluster);
+  const SideBySide together = of_groups(question, cluster, expanded, expand);
   CollectivePrediction prediction{
       together.time, expanded.front().algorithm, expanded.front().protocol, {}, {}, {}, {}, {}};
   if (question.ranks.size() < 2) {

@@ -39,4 +39,7 @@ struct CollectivePrediction {
 // below 0.
 CollectivePrediction predict_collective(const CollectiveQuestion& question, const Cluster& cluster);
 
+// The time alone of an even exchange or another collective, by schedules that are kept for the calls to come.
+Seconds predicted_time(const CollectiveQuestion& question, const Cluster& cluster, KeptSchedules& kept);
+
 }  // namespace shardsim

@@ -15,7 +15,7 @@ struct RankBytes {
   std::vector<std::int64_t> sent_to_rail;  // of sent_off_node, by the destination's NIC; empty: spread evenly
 };
 
-// Exact: check_rank_bytes() (rank_bytes_check.h) keeps all sums below 2^53.
+// Exact: check_rank_bytes() keeps all sums below 2^53.
 inline double in_double(std::int64_t bytes) {
   return static_cast<double>(bytes);
 }
@@ -24,9 +24,9 @@ inline double in_double(std::int64_t bytes) {
 CallShape call_shape(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster);
 
 // An all_to_all with these sums. Ports carry exactly these bytes. Where the sums leave the distribution open, it is as
-// even as they allow: the bytes of the pairs in a node (pairs_of_sums.h), of the NICs of the other nodes, and of the
+// even as they allow: the bytes of the pairs in a node (pairs_of_sums), of the NICs of the other nodes, and of the
 // leaves. `bytes`: one entry per member. Errors (Failure::input): as expand_collective() for ranks, as
-// check_rank_bytes() (rank_bytes_check.h) for sums that no bytes can have.
+// check_rank_bytes() for sums that no bytes can have.
 CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
                                   const Cluster& cluster);
 

@@ -119,14 +119,11 @@ std::uint64_t cached_rows(std::uint64_t n, double load_factor) {
   return std::min(n, static_cast<std::uint64_t>(load_factor * static_cast<double>(n)));
 }
 
-// Expected rows of [begin, end) that `draws` lookups of the placement meet. The hottest rows are added one by one: what
-// part of the lookups falls into an interval is taken as a number, which is too coarse where few rows have most of
-// them.
-double met_rows(const RowLaw& law, std::uint64_t begin, std::uint64_t end, double draws) {
-  const std::uint64_t single = law.rows() <= kSmallPlacement ? end : std::min(end, kSingleRows);
-  double rows = 0;
-  for (; begin < single; ++begin) rows += chance_to_meet(law.probability(begin) / law.total(), draws);
-  return begin < end ? rows + law.expected_distinct(begin, end, draws * law.sum(begin, end) / law.total()) : rows;
+// Row id of companion `number`, 1 or more, of the first id at `position`, in a table of `rows` rows. `key`: of its
+// table.
+std::uint64_t companion(std::uint64_t key, std::uint64_t position, int number, std::uint64_t rows) {
+  const std::uint64_t counter = (position << 20) + static_cast<std::uint64_t>(number);
+  return static_cast<std::uint64_t>(static_cast<Factor>(rows) * mix(key, counter * kGolden) >> 64);
 }
 
 }  // namespace
@@ -141,12 +138,6 @@ double tail_variance(const RowLaw& law, std::uint64_t head) {
   }
   const double tail = law.sum(head, n);
   return std::max(0.0, squares - tail * tail / static_cast<double>(n - head)) / (law.total() * law.total());
-}
-
-std::uint64_t FirstIdBags::companion(std::uint64_t position, int number, std::uint64_t rows) const {
-  const std::uint64_t key = hash_key(hash.table, hash.seed, kCompanionSalt);
-  const std::uint64_t counter = (position << 20) + static_cast<std::uint64_t>(number);
-  return static_cast<std::uint64_t>(static_cast<Factor>(rows) * mix(key, counter * kGolden) >> 64);
 }
 
 RowShares::RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags,
@@ -191,11 +182,12 @@ std::vector<double> RowShares::placed_shares(const OwnerList& head, std::uint64_
 
 void RowShares::share_companions(const std::vector<double>& first_shares) {
   const std::uint64_t n = law_.rows();
+  const std::uint64_t key = hash_key(bags_.hash.table, bags_.hash.seed, kCompanionSalt);
   Shares companions(first_shares.size(), 0);
   for (std::uint64_t i = 0; i < lists_; ++i) {
     const double p = law_.probability(i) / law_.total();
     for (int c = 1; c < bags_.size; ++c)
-      companions[static_cast<std::size_t>(owners_.of_id(bags_.companion(i, c, n)).shard)] += p;
+      companions[static_cast<std::size_t>(owners_.of_id(companion(key, i, c, n)).shard)] += p;
   }
   const double tail = (bags_.size - 1) * std::max(0.0, law_.sum(lists_, n)) / law_.total();
   spread_by_rows(companions, tail, owners_);
@@ -250,9 +242,21 @@ std::vector<double> RowShares::block_distinct(double draws, double load_factor) 
   Shares parts(shares_.size(), 0);
   for (std::size_t j = 0; j < parts.size(); ++j) {
     const Block block = block_of(owners_, j);
-    parts[j] = met_rows(law_, block.begin + cached_rows(block.end - block.begin, load_factor), block.end, draws);
+    parts[j] = met_rows(block.begin + cached_rows(block.end - block.begin, load_factor), block.end, draws);
   }
   return parts;
+}
+
+// The hottest rows are added one by one: what part of the lookups falls into an interval is taken as a number, which is
+// too coarse where few rows have most of them.
+double RowShares::met_rows(std::uint64_t begin, std::uint64_t end, double draws) const {
+  const std::uint64_t single = law_.rows() <= kSmallPlacement ? law_.rows() : kSingleRows;
+  double rows = 0;
+  if (begin < single) {
+    const RowCurves::Curve met = curves_->met(law_, single, draws);
+    for (; begin < std::min(single, end); ++begin) rows += (*met)[begin];
+  }
+  return begin < end ? rows + law_.expected_distinct(begin, end, draws * law_.sum(begin, end) / law_.total()) : rows;
 }
 
 std::vector<double> RowShares::placed_distinct(double draws, double load_factor) const {

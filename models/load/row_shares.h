@@ -18,9 +18,6 @@ inline constexpr std::uint64_t kMostHeadRows = 131'072;
 struct FirstIdBags {
   int size = 1;  // 1: every id is drawn for itself
   RowHash hash;  // of the table; lists do not depend on the tier
-
-  // Row id of companion 1 ... size - 1 of the first id at `position`, in a table of `rows` rows.
-  std::uint64_t companion(std::uint64_t position, int number, std::uint64_t rows) const;
 };
 
 // The part of a placement's lookups that each of its k owners gets: shares of the accesses, and the number of different
@@ -59,6 +56,8 @@ class RowShares {
   std::vector<double> count_misses(double draws, double load_factor) const;
   std::vector<double> first_id_distinct(double draws, double load_factor) const;
   std::vector<double> block_distinct(double draws, double load_factor) const;
+  // Expected rows of the positions [begin, end) that `draws` lookups of the placement meet.
+  double met_rows(std::uint64_t begin, std::uint64_t end, double draws) const;
   std::vector<double> placed_distinct(double draws, double load_factor) const;
   void share_companions(const std::vector<double>& first_shares);
   std::vector<double> shares_of(const OwnerList& head, std::uint64_t rows) const;

@@ -323,8 +323,11 @@ void row_memory_keys(Fields& map, Workload& workload) {
 // The name of a table is its key in a file of plans, so tables are read before all that refers to them.
 void tables_key(Fields& map, Workload& workload, const std::string& folder, const TableDefaults& defaults) {
   require(map, "tables");
-  map.usual("req").custom("tables", map.describing() ? tables_shape() : Shape{},
-                          "see [A table](#a-table); at most 100,000 tables");
+  map.usual("req").custom(
+      "tables", map.describing() ? tables_shape() : Shape{},
+      "see [A table](#a-table); at most 100,000 tables, those of `copies` among them. A YAML file holds "
+      "1,000,000 keys and values, which are some 75,000 tables of five keys: more stand there by "
+      "`copies`");
   if (map.reading()) {
     workload.tables = read_tables(map.reader(), folder, defaults, workload.sources);
     return;

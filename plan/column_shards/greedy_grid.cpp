@@ -51,39 +51,56 @@ GreedyGrid::GreedyGrid(ShardCosts& costs, std::vector<double> slowness, const Gr
 }
 
 void GreedyGrid::start(std::size_t pieces) {
-  for (std::vector<double>* const numbers : {&seconds_, &bytes_, &widths_}) numbers->assign(ranks(), 0.0);
-  order_.resize(ranks());
-  std::iota(order_.begin(), order_.end(), std::uint16_t{0});
-  shard_.assign(ranks(), ShardMemory::kEmptyShard);
-  held_.assign(ranks(), 0);
+  for (std::vector<double>* const numbers : {&shards_.seconds, &shards_.bytes, &shards_.widths})
+    numbers->assign(ranks(), 0.0);
+  shards_.order.resize(ranks());
+  std::iota(shards_.order.begin(), shards_.order.end(), std::uint16_t{0});
+  shards_.number.assign(ranks(), ShardMemory::kEmptyShard);
+  shards_.held.assign(ranks(), 0);
   summed_.assign(ranks(), 0);
   pieces_ = pieces;
   if (members_.size() < ranks() * pieces) members_.resize(ranks() * pieces);
   rank_of_.resize(pieces);
   next_bound_ = kNoBound;
-  placed_ = 0;
+  shards_.placed = 0;
 }
 
-bool GreedyGrid::pass(const SortedPieces& pieces, double capacity, double bound) {
+bool GreedyGrid::pass(const SortedPieces& pieces, double capacity, double bound, bool wider) {
   ++counts_.passes;
+  if (!wider || !resume()) start(pieces.kinds.size());
   return place_all(pieces, capacity, bound, false);
+}
+
+// Until the bound of the last pass first kept a piece from a rank, one with a wider bound does the same, and every
+// shard of it is known. False where the memory had no room for one of them.
+bool GreedyGrid::resume() {
+  if (!options_.caching || std::ranges::find(before_bound_.number, ShardMemory::kUnknown) != before_bound_.number.end())
+    return false;
+  shards_ = before_bound_;
+  summed_.assign(ranks(), 0);
+  next_bound_ = kNoBound;
+  counts_.asked += shards_.placed;
+  counts_.known += shards_.placed;
+  return true;
 }
 
 // The same plan as the pass before: every shard of it is known.
 void GreedyGrid::repeat_pass() {
   ++counts_.passes;
-  counts_.asked += placed_;
-  counts_.known += placed_;
+  counts_.asked += shards_.placed;
+  counts_.known += shards_.placed;
 }
 
 bool GreedyGrid::unbounded_pass(const SortedPieces& pieces, double capacity) {
+  start(pieces.kinds.size());
   return place_all(pieces, capacity, kNoBound, false);
 }
 
 GreedyGrid::Overflow GreedyGrid::overflow(const SortedPieces& pieces, double capacity) {
+  start(pieces.kinds.size());
   place_all(pieces, capacity, kNoBound, true);
   Overflow over;
-  for (const double bytes : bytes_) {
+  for (const double bytes : shards_.bytes) {
     over.all += std::max(0.0, bytes - capacity);
     over.fullest = std::max(over.fullest, bytes - capacity);
   }
@@ -91,18 +108,17 @@ GreedyGrid::Overflow GreedyGrid::overflow(const SortedPieces& pieces, double cap
 }
 
 bool GreedyGrid::place_all(const SortedPieces& pieces, double capacity, double bound, bool overfull) {
-  start(pieces.kinds.size());
-  for (std::size_t i = 0; i < pieces_; ++i) {
+  for (auto i = static_cast<std::size_t>(shards_.placed); i < pieces_; ++i) {
     std::optional<std::size_t> place = feasible_place(pieces.bytes[i], pieces.widths[i], capacity, bound);
     if (!place && !overfull) return false;
     if (!place) place = emptiest_place();
-    rank_of_[i] = order_[*place];
+    rank_of_[i] = shards_.order[*place];
     fetch_next(pieces, i, *place);
-    assign(order_[*place], pieces.kinds[i], pieces.bytes[i], pieces.widths[i]);
+    assign(shards_.order[*place], pieces.kinds[i], pieces.bytes[i], pieces.widths[i]);
     reorder(*place);
   }
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
-    shard_seconds_[rank] = held_[rank] > 0 ? seconds_[rank] : empty_seconds_ * slowness_[rank];
+    shard_seconds_[rank] = shards_.held[rank] > 0 ? shards_.seconds[rank] : empty_seconds_ * slowness_[rank];
   }
   return true;
 }
@@ -110,28 +126,29 @@ bool GreedyGrid::place_all(const SortedPieces& pieces, double capacity, double b
 // A rank that got a piece falls behind the next one in the order, which then gets the next piece: its entry is on its
 // way while this one is looked up.
 void GreedyGrid::fetch_next(const SortedPieces& pieces, std::size_t piece, std::size_t place) const {
-  if (piece + 1 < pieces_ && place + 1 < order_.size())
-    memory_.fetch(shard_[order_[place + 1]], pieces.kinds[piece + 1]);
+  if (piece + 1 < pieces_ && place + 1 < shards_.order.size())
+    memory_.fetch(shards_.number[shards_.order[place + 1]], pieces.kinds[piece + 1]);
 }
 
 std::size_t GreedyGrid::emptiest_place() const {
-  const auto rank = static_cast<std::uint16_t>(std::ranges::min_element(bytes_) - bytes_.begin());
-  return static_cast<std::size_t>(std::ranges::find(order_, rank) - order_.begin());
+  const auto rank = static_cast<std::uint16_t>(std::ranges::min_element(shards_.bytes) - shards_.bytes.begin());
+  return static_cast<std::size_t>(std::ranges::find(shards_.order, rank) - shards_.order.begin());
 }
 
 bool GreedyGrid::before(std::size_t a, std::size_t b) const {
-  if (seconds_[a] != seconds_[b]) return seconds_[a] < seconds_[b];
-  return bytes_[a] != bytes_[b] ? bytes_[a] < bytes_[b] : a < b;
+  if (shards_.seconds[a] != shards_.seconds[b]) return shards_.seconds[a] < shards_.seconds[b];
+  return shards_.bytes[a] != shards_.bytes[b] ? shards_.bytes[a] < shards_.bytes[b] : a < b;
 }
 
 // The first one in the order that a pass keeps. With a bound at which one of the ranks before it is allowed, the pass
 // goes another way.
 std::optional<std::size_t> GreedyGrid::feasible_place(double bytes, double width, double capacity, double bound) {
-  for (std::size_t place = 0; place < order_.size(); ++place) {
-    const std::size_t rank = order_[place];
-    if (bytes_[rank] + bytes > capacity) continue;
-    if (widths_[rank] + width <= bound) return place;
-    next_bound_ = std::min(next_bound_, widths_[rank] + width);
+  for (std::size_t place = 0; place < shards_.order.size(); ++place) {
+    const std::size_t rank = shards_.order[place];
+    if (shards_.bytes[rank] + bytes > capacity) continue;
+    if (shards_.widths[rank] + width <= bound) return place;
+    if (next_bound_ == kNoBound) before_bound_ = shards_;
+    next_bound_ = std::min(next_bound_, shards_.widths[rank] + width);
   }
   return std::nullopt;
 }
@@ -139,37 +156,37 @@ std::optional<std::size_t> GreedyGrid::feasible_place(double bytes, double width
 // Brings the rank at `place`, whose shard has changed, to where it belongs among the others.
 void GreedyGrid::reorder(std::size_t place) {
   const auto is_before = [this](std::size_t a, std::size_t b) { return before(a, b); };
-  const std::uint16_t rank = order_[place];
-  const auto here = order_.begin() + static_cast<std::ptrdiff_t>(place);
-  const auto later = std::lower_bound(here + 1, order_.end(), rank, is_before);
+  const std::uint16_t rank = shards_.order[place];
+  const auto here = shards_.order.begin() + static_cast<std::ptrdiff_t>(place);
+  const auto later = std::lower_bound(here + 1, shards_.order.end(), rank, is_before);
   if (later != here + 1) {
     *std::move(here + 1, later, here) = rank;
     return;
   }
-  const auto earlier = std::lower_bound(order_.begin(), here, rank, is_before);
+  const auto earlier = std::lower_bound(shards_.order.begin(), here, rank, is_before);
   std::move_backward(earlier, here, here + 1);
   *earlier = rank;
 }
 
 void GreedyGrid::assign(std::size_t rank, int kind, double bytes, double width) {
-  bytes_[rank] += bytes;
-  widths_[rank] += width;
-  members_[rank * pieces_ + static_cast<std::size_t>(held_[rank]++)] = kind;
-  seconds_[rank] = grown(rank, kind) * slowness_[rank];
-  ++placed_;
+  shards_.bytes[rank] += bytes;
+  shards_.widths[rank] += width;
+  members_[rank * pieces_ + static_cast<std::size_t>(shards_.held[rank]++)] = kind;
+  shards_.seconds[rank] = grown(rank, kind) * slowness_[rank];
+  ++shards_.placed;
 }
 
 // Seconds of the shard with its last piece, before the rank's slowness.
 double GreedyGrid::grown(std::size_t rank, int kind) {
   ++counts_.asked;
   if (!options_.caching) return predicted(rank);
-  if (const ShardMemory::Entry* const entry = memory_.find(shard_[rank], kind)) {
+  if (const ShardMemory::Entry* const entry = memory_.find(shards_.number[rank], kind)) {
     ++counts_.known;
-    shard_[rank] = entry->shard();
+    shards_.number[rank] = entry->shard();
     return entry->seconds;
   }
   const double seconds = predicted(rank);
-  shard_[rank] = memory_.keep(shard_[rank], kind, seconds);
+  shards_.number[rank] = memory_.keep(shards_.number[rank], kind, seconds);
   return seconds;
 }
 
@@ -178,7 +195,7 @@ double GreedyGrid::predicted(std::size_t rank) {
   ++counts_.predictions;
   const auto which = static_cast<int>(rank);
   if (summed_[rank] == 0) costs_.clear(which);
-  for (; summed_[rank] < held_[rank]; ++summed_[rank]) {
+  for (; summed_[rank] < shards_.held[rank]; ++summed_[rank]) {
     costs_.add(which, members_[rank * pieces_ + static_cast<std::size_t>(summed_[rank])]);
   }
   return costs_.seconds(which);

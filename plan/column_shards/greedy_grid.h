@@ -90,7 +90,7 @@ class GreedyGrid {
     for (int i = 0; i < std::max(options_.scales, 1); ++i) {
       const double bound = options_.scales > 0 ? (1.0 + 0.05 * i) * mean : kNoBound;
       if (i == 0 || !options_.caching || bound >= next_bound_) {
-        if (pass(pieces, capacity, bound)) take();
+        if (pass(pieces, capacity, bound, i > 0)) take();
       } else {
         repeat_pass();
       }
@@ -115,9 +115,11 @@ class GreedyGrid {
   static constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
   void start(std::size_t pieces);
-  bool pass(const SortedPieces& pieces, double capacity, double bound);
+  // `wider`: the last pass was over the same pieces, with a smaller bound.
+  bool pass(const SortedPieces& pieces, double capacity, double bound, bool wider);
   bool place_all(const SortedPieces& pieces, double capacity, double bound, bool overfull);
   void repeat_pass();
+  bool resume();
   // Places are those of `order_`.
   std::optional<std::size_t> feasible_place(double bytes, double width, double capacity, double bound);
   std::size_t emptiest_place() const;
@@ -135,16 +137,22 @@ class GreedyGrid {
   ShardMemory memory_;
   SearchCounts counts_;
 
-  // The state of a pass. By rank:
-  std::vector<double> seconds_, bytes_, widths_, shard_seconds_;
-  std::vector<std::uint16_t> order_;  // the ranks, that of the fewest seconds first, as before() has them
-  std::vector<std::uint32_t> shard_;
-  std::vector<int> held_, summed_;  // pieces of the shard; those of them that `costs_` has added up
-  std::vector<int> members_;        // [rank][piece] kinds
+  // What a pass has placed so far, by rank.
+  struct Shards {
+    std::vector<double> seconds, bytes, widths;
+    std::vector<std::uint16_t> order;  // the ranks, that of the fewest seconds first, as before() has them
+    std::vector<std::uint32_t> number;
+    std::vector<int> held;    // pieces of the shard
+    std::int64_t placed = 0;  // pieces of all
+  };
+  Shards shards_;
+  Shards before_bound_;                // as they were when the bound first kept a piece of the last pass from a rank
+  std::vector<double> shard_seconds_;  // by rank
+  std::vector<int> summed_;            // by rank: pieces that `costs_` has added up
+  std::vector<int> members_;           // [rank][piece] kinds
   std::size_t pieces_ = 0;
   std::vector<std::uint16_t> rank_of_;
   double next_bound_ = kNoBound;  // the least at which a pass differs from this one
-  std::int64_t placed_ = 0;
 };
 
 }  // namespace shardsim

@@ -1,5 +1,7 @@
 #include "python/core/sweep_points.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -27,7 +29,15 @@ SweepPoints::SweepPoints(const Request& request, const std::string& case_name, i
 
 SweepPoints::~SweepPoints() {
   stopped_ = true;
-  if (worker_.joinable()) worker_.join();
+  if (is_of_another_process()) {
+    worker_.detach();
+  } else if (worker_.joinable()) {
+    worker_.join();
+  }
+}
+
+bool SweepPoints::is_of_another_process() const {
+  return worker_.joinable() && owner_ != ::getpid();
 }
 
 // In a thread of its own: the processes that simulate end with the thread that made them.
@@ -62,8 +72,16 @@ void SweepPoints::work() {
 
 std::optional<PointResult> SweepPoints::next() {
   constexpr std::chrono::milliseconds kPatience(100);
+  if (is_of_another_process()) {
+    if (finished_.size() == size()) return std::nullopt;
+    throw input_error({sweep_.path}, "the sweep was begun in another process, which alone gets its points",
+                      "Begin the sweep in the process that asks for them");
+  }
   const auto interrupted = interrupted_in_python();
-  if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
+  if (!worker_.joinable()) {
+    owner_ = ::getpid();
+    worker_ = std::thread([this] { work(); });
+  }
   std::unique_lock lock(mutex_);
   while (ready_.empty() && !over_) {
     changed_.wait_for(lock, kPatience);

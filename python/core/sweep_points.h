@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -26,7 +28,7 @@ class SweepPoints {
 
   std::size_t size() const { return sweep_.points.size(); }
   // The next finished point, whichever it is; nothing when there is none left. Begins the work when it is first asked.
-  // Errors: those of hand_out(); Interrupted.
+  // Errors: those of hand_out(); Failure::input in a process that was forked since; Interrupted.
   std::optional<PointResult> next();
   // (path, text) of each axis at a point.
   std::vector<std::pair<std::string, std::string>> values(std::size_t point) const;
@@ -37,10 +39,12 @@ class SweepPoints {
 
  private:
   void work();
+  bool is_of_another_process() const;
 
   Sweep sweep_;
   int jobs_;
   std::thread worker_;
+  pid_t owner_ = 0;  // in which the thread runs: a forked process has only its memory
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<PointResult> ready_;

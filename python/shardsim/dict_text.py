@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import decimal
 import json
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from shardsim import arguments
 from shardsim.errors import InputError
 
 ROOT = "scenario"
@@ -20,25 +22,27 @@ def _wrong(path: str, what: str, remedy: str) -> InputError:
 
 def scalar_text(value: Any, path: str) -> str | None:
     """JSON of a number, a text, a truth value or nothing; None where the value is none of these."""
-    if value is None or isinstance(value, (bool, str)):
+    if isinstance(value, str):
+        return json.dumps(arguments.whole_text(str(value), path))
+    if value is None or isinstance(value, bool):
         return json.dumps(value)
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():  # a number of numpy
-        value = value.item()
-        return scalar_text(value, path)
     if isinstance(value, numbers.Integral):
         return str(int(value))
-    if isinstance(value, numbers.Real):
+    if isinstance(value, (numbers.Real, decimal.Decimal)):
         number = float(value)
         if not math.isfinite(number):
             raise _wrong(path, f"{number} is no number that a scenario can hold", "Give a finite one")
         return repr(number)
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():  # an array of numpy without dimensions, or a truth value
+        inner = value.item()
+        return scalar_text(inner, path) if isinstance(inner, (bool, str, numbers.Number, decimal.Decimal)) else None
     return None
 
 
 def is_list(value: Any) -> bool:
-    if isinstance(value, (str, bytes, Mapping, Set)):
+    if isinstance(value, (str, bytes, bytearray, memoryview, Mapping, Set)):
         return False
-    return isinstance(value, Sequence) or hasattr(value, "tolist")
+    return isinstance(value, Sequence) or (hasattr(value, "tolist") and getattr(value, "shape", None) != ())
 
 
 def flow_text(value: Any, path: str) -> str:
@@ -61,7 +65,7 @@ def child(path: str, key: Any) -> str:
 
 def _key(key: Any, path: str) -> str:
     if isinstance(key, str):
-        return key
+        return arguments.whole_text(str(key), path)
     raise _wrong(path, f"the key {key!r} is no text", "Write keys as texts")
 
 

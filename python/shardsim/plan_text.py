@@ -26,9 +26,9 @@ class PlanText:
         self._root = SOURCE  # of paths into a text
         self.kept: Mapping[tuple[str, str], Mapping[str, Any]] = {}
         if isinstance(plan, Plan):
-            self.text, self.kept = plan.text, plan.kept
+            self.text, self.kept = arguments.text(plan.text, SOURCE), plan.kept
         elif isinstance(plan, str) and plan.lstrip("\ufeff \t\r\n").startswith("{"):
-            self.text, self._root = plan, "$"
+            self.text, self._root = arguments.text(plan, SOURCE), "$"
         elif isinstance(plan, (str, os.PathLike)):
             self._file = arguments.path(plan, SOURCE)
             self.text = _core.read_file(self._file)

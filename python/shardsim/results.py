@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shardsim import arguments
-from shardsim.errors import InputError
-from shardsim.show import Page, paragraphs_html, table_html
+from shardsim.errors import InputError, RunError
+from shardsim.show import OfThisProcess, Page, paragraphs_html, table_html
 
 if TYPE_CHECKING:
     import pandas
@@ -102,7 +102,7 @@ def with_interval(kind: type[Value], values: Mapping[str, Any]) -> Value:
     return kind(**kept)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Where every row and column of every table lies, in TorchRec's JSON form (docs/formats/plan.md)."""
 
@@ -111,15 +111,27 @@ class Plan:
     # What a plan of TorchRec says that the text does not, by path of the module and table: to_sharding_plan() gives it back.
     kept: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        try:
+            tables = [entry for module in self.to_dict()["plan"].values() for entry in module.values()]
+            kinds = dict.fromkeys(str(entry.get("sharding_type")) for entry in tables)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return "<shardsim.Plan whose text is no plan>"
+        return f"<shardsim.Plan of {len(tables)} table{'' if len(tables) == 1 else 's'}: {', '.join(kinds)}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The same as a dict, which may be changed and given to `simulate`."""
         made: dict[str, Any] = json.loads(self.text)
         return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the text into a new file."""
-        with open(arguments.path(path, "path"), "x", encoding="utf-8") as file:
-            file.write(self.text)
+        """Writes the text into a new file. Errors: RunError where there is one already, or where none can be written."""
+        name = arguments.path(path, "path")
+        try:
+            with open(name, "x", encoding="utf-8") as file:
+                file.write(self.text)
+        except OSError as error:
+            raise RunError(f"{name}: cannot write a new file: {error.strerror}. Choose another name.", name) from None
 
     def frame(self) -> pandas.DataFrame:
         """A row for each table of each module: how it is sharded, and on which ranks."""
@@ -175,7 +187,7 @@ def _case_result(raw: dict[str, Any]) -> CaseResult:
     return with_interval(CaseResult, {"interval": None, "limited_by": {}, "notes": [], **raw, "raw": raw})
 
 
-class Answer:
+class Answer(OfThisProcess):
     """The answer to a question. `json` is what its command writes as JSON, `raw` the same as a dict."""
 
     def __init__(self, of: _core.Answer) -> None:
@@ -198,6 +210,9 @@ class Answer:
 
 class Why(Answer):
     """Where the time of an iteration goes (docs/why.md)."""
+
+    def __repr__(self) -> str:
+        return f"<shardsim.Why: {self.sentence}>"
 
     @property
     def iteration_ms(self) -> float:
@@ -236,6 +251,9 @@ class Why(Answer):
 
 class Drift(Answer):
     """When to make a new plan (docs/drift.md)."""
+
+    def __repr__(self) -> str:
+        return f"<shardsim.Drift: {self.answer}>"
 
     @property
     def answer(self) -> str:
@@ -324,7 +342,7 @@ class Confidence:
         return table_html(["kind", "rows", "systems", "held", "held, by system", "upper over lower end"], rows)
 
 
-class Imported:
+class Imported(OfThisProcess):
     """Somebody else's model as files of ours. `assumed`: what the given files do not say, in sentences."""
 
     def __init__(self, of: _core.ImportAnswer) -> None:
@@ -341,13 +359,22 @@ class Imported:
         """
         return self._of.write(arguments.path(folder, "folder"), force)
 
+    def __repr__(self) -> str:
+        return f"<shardsim.Imported with {'a' if self.plan else 'no'} plan; {len(self.assumed)} assumptions>"
+
     def _repr_html_(self) -> str:
         """The assumptions, and the plan where there is one."""
         return paragraphs_html(self.assumed) + (self.plan._repr_html_() if self.plan else "")
 
 
-class Study:
-    """The answer of `shardsim run` to a scenario. `json` is the content of result.json."""
+_FEW_CASES = 5
+
+
+class Study(OfThisProcess):
+    """The answer of `shardsim run` to a scenario. `json` is the content of result.json.
+
+    study["NAME"] is the case of that name; len() counts the cases, and a loop over the study goes over them.
+    """
 
     def __init__(self, of: _core.Study) -> None:
         self._of = of
@@ -359,7 +386,21 @@ class Study:
         for case in self.cases:
             if case.name == name:
                 return case
-        raise KeyError(name)
+        raise self._no_case(name)
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __iter__(self) -> Iterator[CaseResult]:
+        return iter(self.cases)
+
+    def __repr__(self) -> str:
+        times = ", ".join(f"{case.name} {case.iteration_ms:.4g} ms" for case in self.cases[:_FEW_CASES])
+        more = f" and {len(self.cases) - _FEW_CASES} more" if len(self.cases) > _FEW_CASES else ""
+        return f"<shardsim.Study: {times}{more}>"
+
+    def _no_case(self, name: Any) -> InputError:
+        return InputError(f"case: there is no case {name!r}. Known: {', '.join(each.name for each in self.cases)}.", "case")
 
     def frame(self) -> pandas.DataFrame:
         """A row for each case, in the scenario's order."""
@@ -395,9 +436,8 @@ class Study:
         """The spans of a case: each has a rank, a stream, a start and an end. One variable for each property, over `span`."""
         import xarray
 
-        known = [each.name for each in self.cases]
-        if case not in known:
-            raise InputError(f"case: there is no case {case!r}. Known: {', '.join(known)}.", "case")
+        if all(each.name != case for each in self.cases):
+            raise self._no_case(case)
         of = self._of.timeline(case)
         spans = of.pop("spans")
         names = of.pop("op_names")

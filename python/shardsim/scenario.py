@@ -32,6 +32,31 @@ def _file_of(path: str) -> str:
     return shipped if os.path.exists(shipped) else path
 
 
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def _change_text(value: Any, path: str) -> str:
+    """As the right side of --set has it: a text is what stands there, and not the quoted one of a file."""
+    place = f"changes[{path!r}]"
+    return arguments.whole_text(value, place) if isinstance(value, str) else flow_text(value, place)
+
+
+def _path_of(source: Any) -> str:
+    if isinstance(source, Scenario):
+        raise arguments.wrong("scenario", "it is a Scenario already", "Take it as it is; with_() gives a changed one")
+    if not isinstance(source, (str, os.PathLike)):
+        raise arguments.wrong("scenario", f"{arguments.kind_of(source)} is no scenario", "Give the path of a file, or a dict")
+    path = arguments.path(source, "scenario")
+    if "\n" in path or path.lstrip().startswith("{"):
+        raise arguments.wrong("scenario", "this is the text of a scenario, and the path of its file is asked for",
+                              "Give the path, or a dict: json.loads(text), yaml.safe_load(text)")
+    return path
+
+
 class Scenario:
     """A scenario file or a dict of the same form, and changes on top of it. It is never changed itself.
 
@@ -42,17 +67,16 @@ class Scenario:
     def __init__(self, source: Source, *, folder: str | os.PathLike[str] | None = None) -> None:
         if isinstance(source, Mapping):
             self._dict: DictText | None = DictText(source)
-            self.path = os.path.join(os.fspath(folder), "scenario") if folder is not None else "scenario"
+            self.path = os.path.join(arguments.path(folder, "folder"), "scenario") if folder is not None else "scenario"
             self._text = self._dict.text
         else:
             if folder is not None:
                 raise InputError("folder: a file lies in a folder of its own. Leave 'folder' out.", "folder")
-            if not isinstance(source, (str, os.PathLike)):
-                raise arguments.wrong("scenario", f"{arguments.kind_of(source)} is no scenario",
-                                      "Give the path of a file, or a dict")
             self._dict = None
-            self.path = _file_of(os.fspath(source))
+            self.path = _file_of(_path_of(source))
             self._text = _core.read_file(self.path)
+        # The folder from which the path of a file leads, wherever the process goes later; "" where it leads from none.
+        self._read_in = "" if self._dict is not None or os.path.isabs(self.path) else _working_folder()
         self._parsed = _core.ScenarioText(self._text, self.path)
         self._changes: dict[str, str] = {}
         self._seed: int | None = None
@@ -80,7 +104,7 @@ class Scenario:
         for path, value in arguments.mapping({} if changes is None else changes, "changes", '{"cluster.nodes": 8}').items():
             arguments.text(path, "changes")
             changed._changes.pop(path, None)
-            changed._changes[path] = value if isinstance(value, str) else flow_text(value, path)
+            changed._changes[path] = _change_text(value, path)
         if seed is not None:
             changed._seed = arguments.seed(seed)
         if planners is not None:
@@ -88,7 +112,7 @@ class Scenario:
             if not changed._planners:
                 raise arguments.wrong("planners", "the list is empty", 'Name at least one, or "all"')
         if torchrec_only is not None:
-            changed._torchrec_only = torchrec_only
+            changed._torchrec_only = arguments.truth(torchrec_only, "torchrec_only")
         return changed
 
     @property
@@ -104,6 +128,9 @@ class Scenario:
 
     def request(self) -> _core.Request:
         """The form in which the libraries take it."""
+        if self._read_in and _working_folder() != self._read_in:
+            self.path, self._read_in, self._request = os.path.join(self._read_in, self.path), "", None
+            self._parsed = _core.ScenarioText(self._text, self.path)
         if self._request is None:
             self._request = _core.Request(self._parsed, list(self._changes.items()), self._seed, self._torchrec_only,
                                           self._planners)
@@ -116,11 +143,17 @@ class Scenario:
             try:
                 yield
             except InputError as error:
-                path = error.source.removeprefix("argument --set ")
-                if path not in self._changes:
+                told = self._told_as(error.source)
+                if told is None:
                     raise
-                told = f"changes[{path!r}]"
                 raise InputError(str(error).replace(error.source, told, 1), told) from None
+
+    def _told_as(self, source: str) -> str | None:
+        """What a place of the command's options is called here; None for other places."""
+        if source in ("argument --seed", "argument --planners"):
+            return source.removeprefix("argument --")
+        path = source.removeprefix("argument --set ")
+        return f"changes[{path!r}]" if path in self._changes else None
 
     def __getstate__(self) -> dict[str, Any]:
         """Text, path and changes; files that the scenario names are read where it is used."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 _FEW_ROWS = 20
+Kind = TypeVar("Kind")
 
 
 def value_text(value: Any) -> str:
@@ -37,11 +38,24 @@ def paragraphs_html(texts: Iterable[str]) -> str:
     return "".join(f"<p>{html.escape(text)}</p>" for text in texts)
 
 
+class OfThisProcess:
+    """What holds results of the libraries: it cannot be sent to another process, and says so."""
+
+    def __copy__(self: Kind) -> Kind:
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(f"this {type(self).__name__} holds results of the libraries in this process, and cannot be pickled "
+                        "or deeply copied. Send the Scenario, what write() has written, or single values of the result.")
+
+
 @dataclass(frozen=True)
 class Page:
     """A page of a command, with its cards and charts, as the last value of a cell shows it."""
 
-    html: str
+    html: str = field(repr=False)
     height: int = 800  # of the frame, in pixels
 
     def _repr_html_(self) -> str:

@@ -25,7 +25,7 @@ from shardsim.results import (
     with_interval,
 )
 from shardsim.scenario import Scenario, Source
-from shardsim.show import paragraphs_html, table_html
+from shardsim.show import OfThisProcess, paragraphs_html, table_html
 
 if TYPE_CHECKING:
     import pandas
@@ -36,7 +36,7 @@ def _scenario(source: Scenario | Source) -> Scenario:
     return source if isinstance(source, Scenario) else Scenario(source)
 
 
-class Evaluator:
+class Evaluator(OfThisProcess):
     """A plan that is simulated again and again: what two scenarios have in common is made once.
 
     plan: in TorchRec's JSON form, as a text, the path of a file, a dict or a Plan; None: the case's own.
@@ -58,6 +58,9 @@ class Evaluator:
             text = PlanText(plan)
             with of.told_by_path(), text.told_by_path():
                 self._of = _core.Evaluator.given(of.request(), self._case, text.text)
+
+    def __repr__(self) -> str:
+        return f"<shardsim.Evaluator of {self.plan!r}>"
 
     @property
     def plan(self) -> Plan:
@@ -129,7 +132,7 @@ def _mean_rate(point: Point) -> float:
     return float(f"{rate:.7g}")
 
 
-class Sweep:
+class Sweep(OfThisProcess):
     """The points of a scenario's `sweep`, as they are finished; `len()` says how many there are.
 
     for point in shardsim.sweep("scenarios/sweep_nics_batch.yaml"): ...
@@ -140,6 +143,12 @@ class Sweep:
         with self._scenario.told_by_path():
             self._of = _core.SweepPoints(self._scenario.request(), arguments.case(case), arguments.jobs(jobs))
         self._done: list[Point] = []
+
+    def __repr__(self) -> str:
+        return f"<shardsim.Sweep: {self._finished()}>"
+
+    def _finished(self) -> str:
+        return f"{len(self._done):,} of {len(self):,} points are finished"
 
     def __len__(self) -> int:
         return len(self._of)
@@ -204,8 +213,7 @@ class Sweep:
         names = list(done[0].values) if done else []
         rows = [[*point.values.values(), point.outcome, point.iteration_ms, point.samples_per_s, point.limited_by]
                 for point in done]
-        said = f"{len(done):,} of {len(self):,} points are finished"
-        return paragraphs_html([said]) + table_html([*names, "outcome", "iteration ms", "samples/s", "busiest"], rows)
+        return paragraphs_html([self._finished()]) + table_html([*names, "outcome", "iteration ms", "samples/s", "busiest"], rows)
 
     def csv(self) -> str:
         """The bytes of sweep.csv; simulates what is left."""
@@ -225,8 +233,9 @@ def why(scenario: Scenario | Source, case: str | None = None, *, path_only: bool
     path_only: the critical path alone; what would help takes about thirty simulations.
     """
     of = _scenario(scenario)
+    alone = arguments.truth(path_only, "path_only")
     with of.told_by_path():
-        return Why(_core.why(of.request(), arguments.case(case), bool(path_only)))
+        return Why(_core.why(of.request(), arguments.case(case), alone))
 
 
 def drift(scenario: Scenario | Source, case: str | None = None, *, jobs: int = 0) -> Drift:
@@ -262,8 +271,8 @@ def _request(files: Sequence[str | os.PathLike[str]], options: Mapping[str, Any]
             if each is not None:
                 words.append(f"--{name} {os.fspath(each) if isinstance(each, os.PathLike) else each}")
     request.made_by = " ".join(words)
-    request.nodes = arguments.maybe_whole(options.get("nodes"), "nodes", 0, 1_000_000)
-    request.batch = arguments.maybe_whole(options.get("batch"), "batch", 0, 1_000_000_000)
+    request.nodes = arguments.maybe_whole(options.get("nodes"), "nodes", 1, 100_000)
+    request.batch = arguments.maybe_whole(options.get("batch"), "batch", 1, 1_000_000_000)
     for name in ("tables", "plan", "cluster", "planner"):
         value = options.get(name)
         value = os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -312,12 +321,13 @@ def import_trace(
         raise arguments.wrong("files", f"{arguments.kind_of(files)} is no path and no list of paths",
                               "Give a trace, a folder of them, or a list")
     named = [files] if isinstance(files, (str, os.PathLike)) else list(files)
-    options = {"tables": tables, "tables-of-trace": tables_of_trace, "traced-batch": list(traced_batches),
+    batches = arguments.wholes(traced_batches, "traced_batches", 0, 1_000_000_000)
+    options = {"tables": tables, "tables-of-trace": tables_of_trace, "traced-batch": batches,
                "scale-dense": scale_dense, "plan": plan, "cluster": cluster, "nodes": nodes, "batch": batch,
                "planner": planner}
     request = _request(named, options)
     request.of_traces = True
-    request.traced_batches = [arguments.whole(each, "traced_batches", 0, 1_000_000_000) for each in traced_batches]
+    request.traced_batches = batches
     if _word(tables_of_trace, "tables_of_trace", ("rank", "world")):
         request.take_tables_of_trace(tables_of_trace == "world")
     if _word(scale_dense, "scale_dense", ("kernels", "nothing")):

@@ -1,6 +1,7 @@
 #include "sim/lower/known_shares.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardsim {
 namespace {
@@ -14,6 +15,12 @@ constexpr std::size_t kMostPlacements = 256, kMostPlacementsOfTable = 16;  // th
 FirstIdBags first_id_bags(const Table& table, const RowHash& hash) {
   if (table.bag_ids == BagIds::independent) return {};
   return {static_cast<int>(table.features.front().pooling_factor), hash};
+}
+
+RowShares one_owner(const Placement& placement, const Table& table, const AccessDistribution& access,
+                    std::shared_ptr<RowCurves> curves) {
+  const RowOwners owners(placement.rows(), 1, RowOrder::popularity, RowCut::blocks, {});
+  return {RowLaw(access, 0, placement.rows()), owners, first_id_bags(table, {table.name, 1, 0}), std::move(curves)};
 }
 
 RowCut cut_of(const Placement& placement, const Table& table, const LoadOptions& options) {
@@ -79,13 +86,18 @@ const RowReuse& KnownShares::reuse(const Placement& placement, const Table& tabl
   return alike.back().reuse;
 }
 
-double KnownShares::distinct(const Placement& placement, const AccessDistribution& access, double draws) {
+double KnownShares::distinct(const Placement& placement, const Table& table, const AccessDistribution& access,
+                             double draws) {
   std::deque<KnownDistinct>& alike = distinct_[{placement.row_begin, placement.row_end, access.total(), draws}];
-  const auto known = std::ranges::find(alike, access, &KnownDistinct::access);
+  const int bag = table.bag_ids == BagIds::first_id ? first_id_bags(table, {}).size : 0;
+  const auto is_of = [&](const KnownDistinct& each) { return each.bag == bag && each.access == access; };
+  const auto known = std::ranges::find_if(alike, is_of);
   if (known != alike.end()) return known->rows;
   if (alike.size() == kKinds) alike.pop_front();
-  alike.push_back({access, access.expected_distinct(placement.row_begin, placement.row_end, draws)});
-  return alike.back().rows;
+  const double rows = bag > 0 ? one_owner(placement, table, access, curves_).distinct(draws).front()
+                              : access.expected_distinct(placement.row_begin, placement.row_end, draws);
+  alike.push_back({access, bag, rows});
+  return rows;
 }
 
 AccessDistribution KnownShares::distribution(const Table& table) {

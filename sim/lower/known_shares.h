@@ -22,6 +22,11 @@ RowCut cut_of(const Placement& placement, const Table& table, const LoadOptions&
 // The bags of a table whose first id decides the others; those of one id elsewhere.
 FirstIdBags first_id_bags(const Table& table, const RowHash& hash);
 
+// The shares of a table whose bags follow from their first id, of which `access` is the law: all rows as one owner has
+// them.
+RowShares one_owner(const Placement& placement, const Table& table, const AccessDistribution& access,
+                    std::shared_ptr<RowCurves> curves = nullptr);
+
 // The shares of the owners of placements of one workload, computed once each: placing the hottest rows takes some 15 ms
 // a table, and planners lower the same tables again and again.
 class KnownShares {
@@ -44,8 +49,8 @@ class KnownShares {
   const RowReuse& reuse(const Placement& placement, const Table& table, const AccessDistribution& access,
                         double lookups);
 
-  // Expected different rows of the placement in so many lookups of it.
-  double distinct(const Placement& placement, const AccessDistribution& access, double draws);
+  // Expected different rows of the placement in so many lookups of it, of which `access` is the law.
+  double distinct(const Placement& placement, const Table& table, const AccessDistribution& access, double draws);
 
   // As Table::distribution(), a copy for tables of one kind.
   AccessDistribution distribution(const Table& table);
@@ -71,6 +76,7 @@ class KnownShares {
   };
   struct KnownDistinct {
     AccessDistribution access;
+    int bag = 0;  // of ids that follow from their first one; 0: all are independent
     double rows = 0;
   };
   using LookupsKey = std::tuple<std::uint64_t, std::uint64_t, double, double>;

@@ -11,11 +11,8 @@
 namespace shardsim {
 namespace {
 
-// Returns the shares of a table whose bags follow from their first id: all rows as one owner has them.
 RowShares one_owner(const GroupMember& member) {
-  const std::uint64_t rows = member.placement->rows();
-  const RowOwners owners(rows, 1, RowOrder::popularity, RowCut::blocks, {});
-  return {RowLaw(member.access, 0, rows), owners, first_id_bags(*member.table, {member.table->name, 1, 0})};
+  return one_owner(*member.placement, *member.table, member.access);
 }
 
 bool follows_first_id(const GroupMember& member) {
@@ -24,10 +21,10 @@ bool follows_first_id(const GroupMember& member) {
 
 // Expected different rows of `draws` lookups. `known`: what was found out before; none: nothing.
 double touched_rows(const GroupMember& member, double draws, KnownShares* known = nullptr) {
-  if (follows_first_id(member)) return one_owner(member).distinct(draws).front();
   const Placement& placement = *member.placement;
-  return known == nullptr ? member.access.expected_distinct(placement.row_begin, placement.row_end, draws)
-                          : known->distinct(placement, member.access, draws);
+  if (known != nullptr) return known->distinct(placement, *member.table, member.access, draws);
+  if (follows_first_id(member)) return one_owner(member).distinct(draws).front();
+  return member.access.expected_distinct(placement.row_begin, placement.row_end, draws);
 }
 
 double cache_rows(const GroupMember& member) {

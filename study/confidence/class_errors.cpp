@@ -41,12 +41,20 @@ struct MeanSize {
 
 ClassErrors::ClassErrors(const std::vector<Residual>& residuals) {
   std::map<std::string, std::map<std::string, MeanSize>> means;
+  const Residual* last = nullptr;
+  std::vector<MeanSize*> of_last;  // one after the other, most rows are of one class and system
   for (const Residual& residual : residuals) {
     if (residual.fitted) continue;
-    for (const std::string& each : from_general(residual.error_class)) {
-      MeanSize& mean = means[each][residual.system];
-      mean.sum += std::abs(residual.error());
-      ++mean.rows;
+    if (last == nullptr || residual.error_class != last->error_class || residual.system != last->system) {
+      of_last.clear();
+      for (const std::string& each : from_general(residual.error_class))
+        of_last.push_back(&means[each][residual.system]);
+      last = &residual;
+    }
+    const double size = std::abs(residual.error());
+    for (MeanSize* const mean : of_last) {
+      mean->sum += size;
+      ++mean->rows;
     }
   }
   for (const auto& [error_class, systems] : means) {

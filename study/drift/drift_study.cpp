@@ -412,7 +412,7 @@ DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftO
   refuse_undriftable(item, options);
   refuse_days_beyond_limits(item.workload, options);
   if (options.monitor) refuse_other_policy(item, *options.monitor, scenario.seed);
-  const Plan first = make_plan(item, cluster_of(item), scenario.seed, {});
+  const Plan first = make_plan(item, cluster_of(item), scenario.seed, {workers.interrupted, {}});
   KeptShares shares(KeptShares::Tried::kept);  // days of the same tables begin with what is known of their rows
   const auto cluster = std::make_shared<const Cluster>(cluster_of(item));
   const std::optional<int> row_draw =

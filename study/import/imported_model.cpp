@@ -134,8 +134,29 @@ void rename_tables(ImportedModel& model) {
   }
 }
 
+// Modules of which the plan has no table stay as they are: DDP replicates them with the dense part.
+void leave_unsharded(ImportedModel& model, const std::unordered_set<std::string>& placed) {
+  std::unordered_set<std::string> sharded;
+  for (const ImportedTable& each : model.tables)
+    if (placed.contains(each.table.name)) sharded.insert(each.table.module);
+  std::map<std::string, std::vector<std::string>> left;
+  for (ImportedTable& each : model.tables) {
+    Table& table = each.table;
+    if (table.module.empty() || sharded.contains(table.module) || table.dtype != Dtype::fp32) continue;
+    left[table.module].push_back(each.name_there());
+    table.sharded = false;
+    table.module.clear();
+  }
+  constexpr std::size_t kShown = 5;
+  for (const auto& [module, names] : left)
+    model.told.push_back(fmt::format(
+        "The plan has no table of the module {}, so TorchRec does not shard it, and DDP replicates it as it "
+        "does the dense part (tables {}: 'sharded: false').",
+        excerpt(module), first_names(names, kShown)));
+}
+
 // A planner of TorchRec places every table of the modules that it shards.
-void check_all_placed(const ImportedModel& model) {
+void check_all_placed(ImportedModel& model) {
   std::unordered_set<std::string> placed;
   std::vector<std::string> known;
   for (const auto& [module, tables] : model.plan->find("plan")->fields) {
@@ -144,9 +165,10 @@ void check_all_placed(const ImportedModel& model) {
       known.push_back(name);
     }
   }
+  leave_unsharded(model, placed);
   constexpr std::size_t kShown = 5;
   for (const ImportedTable& each : model.tables)
-    if (!placed.contains(each.table.name))
+    if (each.table.sharded && !placed.contains(each.table.name))
       throw input_error(
           each.table.place,
           fmt::format("table '{}' is not in the plan, which has {}", each.name_there(), first_names(known, kShown)),

@@ -67,6 +67,11 @@ std::string imported_map(const Table& table) {
     text += ", pooling_factor: " + shortest(table.features.front().pooling_factor);
   if (!is_plain_feature(table)) text += ", features: [" + imported_features(table) + "]";
   if (!table.module.empty()) text += ", module: " + in_yaml_quotes(table.module);
+  if (table.wire_forward && table.wire_forward->dtype) {
+    const std::string type = dtype_name(*table.wire_forward->dtype);
+    text += fmt::format(", wire_dtype: {{forward: {0}, backward: {0}}}", type);
+  }
+  if (!table.sharded) text += ", sharded: false";
   if (table.access.family == "zipf") text += ", access: {family: zipf, s: " + shortest(table.access.s) + "}";
   return text + "}";
 }

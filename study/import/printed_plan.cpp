@@ -62,6 +62,13 @@ class PlanTables {
       : lines_(lines_of_one_process(printed_lines(text), {"param", "sharding type", "compute kernel"})),
         source_(source) {}
 
+  // True where a table of entries is there.
+  bool has_entries() const {
+    for (std::size_t i = 0; i < lines_.size(); ++i)
+      if (TextTable(lines_, i, source_).has({"param", "sharding type", "compute kernel", "ranks"})) return true;
+    return false;
+  }
+
   Tree plan() {
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       if (const std::optional<std::string> module = module_at(i)) begin_module(*module, lines_[i].number);
@@ -71,10 +78,23 @@ class PlanTables {
         for (const TextRow& row : table.rows()) add_shard(row);
       }
     }
-    return whole_of_copies();
+    Tree plan = whole_of_copies();
+    check_shards(plan);
+    return plan;
   }
 
  private:
+  // Entries without their shards are one of the two tables that a plan is printed as.
+  static void check_shards(const Tree& plan) {
+    for (const auto& [module, tables] : plan.fields)
+      for (const auto& [table, entry] : tables.fields)
+        if (const Tree* const shards = entry.find("shards"); shards != nullptr && shards->items.empty())
+          throw input_error(
+              entry.place, fmt::format("table {} has no shards in the print", excerpt(table)),
+              "Give both tables of print(plan): below that of the ranks, 'param', 'shard offsets', 'shard "
+              "sizes' and 'placement' say what lies where");
+  }
+
   // The path behind "module:". A logger writes its words before the first line of a print alone, so there may be some
   // where the table of entries follows.
   std::optional<std::string> module_at(std::size_t at) const {
@@ -105,6 +125,11 @@ class PlanTables {
     return plan_;
   }
 
+  // Tables that people write by hand name the module in each row.
+  void take_module(const TextRow& row) {
+    if (const std::string path = row.cell("module").scalar; !path.empty()) module_ = path;
+  }
+
   Tree& module() {
     plan_.kind = Tree::Kind::map;
     if (Tree* const found = plan_.find(module_)) return *found;
@@ -112,6 +137,7 @@ class PlanTables {
   }
 
   void add_entry(const TextRow& row) {
+    take_module(row);
     Tree& tables = module();
     if (tables.find(row.cell("param").scalar) != nullptr)
       throw input_error(row.place(), fmt::format("table {} is there twice", excerpt(row.cell("param").scalar)),
@@ -130,6 +156,7 @@ class PlanTables {
   }
 
   void add_shard(const TextRow& row) {
+    take_module(row);
     Tree* const entry = module().find(row.cell("param").scalar);
     Tree* const shards = entry == nullptr ? nullptr : entry->find("shards");
     if (shards == nullptr)
@@ -165,8 +192,11 @@ std::optional<Tree> printed_plan(std::string_view text, const std::string& sourc
   if (text.find("shard_offsets") != text.npos && first_character_is_dict(text) && text.find("'rank:") != text.npos)
     throw input_error({source, 1}, "shards by rank, as Python prints them, without the tables that they are of",
                       "Write the plan of the model: json.dump(plan._serialize(), file), as docs/import.md shows");
-  if (text.find("sharding type") == text.npos || text.find("compute kernel") == text.npos) return std::nullopt;
-  Tree plan = PlanTables(text, source).plan();
+  const bool printed = text.find("sharding type") != text.npos && text.find("compute kernel") != text.npos;
+  if (!printed && text.find('|') == text.npos) return std::nullopt;
+  PlanTables tables(text, source);
+  if (!printed && !tables.has_entries()) return std::nullopt;
+  Tree plan = tables.plan();
   if (!plan.fields.empty()) return plan;
   if (text.find("shard offsets") == text.npos) return std::nullopt;
   throw input_error({source, 1}, "a print of a plan whose tables are not whole",

@@ -19,10 +19,29 @@ std::string_view unframed(std::string_view line) {
   return line;
 }
 
+// A line of a table in Markdown: "| a | b |".
+bool is_barred(std::string_view line) {
+  const std::string_view text = trimmed(line, " \t\r");
+  return text.size() > 2 && text.front() == '|' && text.back() == '|';
+}
+
+// TorchRec's word for a column that people call by another one.
+std::string by_hand(const std::string& column) {
+  if (column == "table" || column == "table name") return "param";
+  if (column == "sharding") return "sharding type";
+  return column == "kernel" ? "compute kernel" : column;
+}
+
 std::vector<std::string> cells_of(std::string_view line) {
   line = unframed(line);
   std::vector<std::string> cells;
-  if (line.find(" | ") != line.npos) {
+  const bool barred = is_barred(line);
+  if (barred) {
+    line = trimmed(line, " \t\r");
+    line.remove_prefix(1);
+    line.remove_suffix(1);
+  }
+  if (barred || line.find(" | ") != line.npos) {
     for (const std::string& cell : split(line, '|')) cells.push_back(without_blanks(cell));
     return cells;
   }
@@ -38,7 +57,7 @@ std::vector<std::string> cells_of(std::string_view line) {
 
 bool is_rule(const std::vector<std::string>& cells) {
   return !cells.empty() && std::ranges::all_of(cells, [](const std::string& cell) {
-    return cell.size() > 1 && cell.find_first_not_of("-+") == std::string::npos;
+    return cell.size() > 1 && cell.find_first_not_of("-+:") == std::string::npos;
   });
 }
 
@@ -92,7 +111,7 @@ std::vector<PrintedLine> lines_of_one_process(std::vector<PrintedLine> lines, co
     return std::ranges::all_of(words, [&](const std::string& word) { return line.text.find(word) != line.text.npos; });
   };
   const auto head = std::ranges::find_if(lines, is_head);
-  if (head == lines.end()) return lines;
+  if (head == lines.end() || is_barred(head->text)) return lines;
   const std::string_view before = std::string_view(head->text).substr(0, head->text.find(words.front()));
   const std::string prefix(trimmed_end(before));  // its blanks may be those of the table
   if (prefix.empty()) return lines;
@@ -119,7 +138,8 @@ TextTable::TextTable(const std::vector<PrintedLine>& lines, std::size_t head, co
   for (const std::string& cell : cells_of(lines[head].text)) {
     std::string column = imported_word(cell);
     std::ranges::replace(column, '_', ' ');
-    columns_.push_back(column);
+    if (is_barred(lines[head].text)) column = by_hand(column);
+    columns_.push_back(std::move(column));
   }
 }
 

@@ -133,28 +133,43 @@ bool says_more(const Tree& stated, const char* key) {
 // The tables that constraints mean by a name: theirs in the file, the model's own, or in full, MODULE.NAME.
 class ConstrainedTables {
  public:
-  explicit ConstrainedTables(const ImportedModel& model) {
-    for (const ImportedTable& each : model.tables) {
+  explicit ConstrainedTables(ImportedModel& model) {
+    for (ImportedTable& each : model.tables) {
       add(each.name_there(), each);
       add(each.table.name, each);
       if (!each.table.module.empty()) add(each.table.module + "." + each.name_there(), each);
     }
   }
-  const std::vector<const ImportedTable*>& of(const std::string& name) const {
-    static const std::vector<const ImportedTable*> kNone;
+  const std::vector<ImportedTable*>& of(const std::string& name) const {
+    static const std::vector<ImportedTable*> kNone;
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? kNone : found->second;
   }
 
  private:
-  void add(const std::string& name, const ImportedTable& table) {
-    std::vector<const ImportedTable*>& tables = by_name_[name];
+  void add(const std::string& name, ImportedTable& table) {
+    std::vector<ImportedTable*>& tables = by_name_[name];
     if (tables.empty() || tables.back() != &table) tables.push_back(&table);
   }
-  std::unordered_map<std::string, std::vector<const ImportedTable*>> by_name_;
+  std::unordered_map<std::string, std::vector<ImportedTable*>> by_name_;
 };
 
-void add_left_out(const std::vector<const ImportedTable*>& tables, const Tree& stated, const std::string& table,
+// Lookups return vectors of this type, and so they are exchanged, with their gradients. fp32 is what they return unless
+// something else is stated.
+void take_output_type(const std::vector<ImportedTable*>& tables, const Tree& stated, const std::string& table,
+                      LeftOut& told) {
+  const Tree* const type = stated.find("output_dtype");
+  if (!is_given(type)) return;
+  const std::string word = enum_word(*type, "a type");
+  if (word == "fp32") return;
+  if (word != "fp16" && word != "bf16")
+    return told.add("output_dtype of the constraints is not taken: vectors are exchanged as fp32, fp16 or bf16", table);
+  for (ImportedTable* const each : tables)
+    each->table.wire_forward = each->table.wire_backward = WireDtype{word == "fp16" ? Dtype::fp16 : Dtype::bf16};
+  told.add(fmt::format("output_dtype of the constraints is the 'wire_dtype' of a table here, {}", word), table);
+}
+
+void add_left_out(const std::vector<ImportedTable*>& tables, const Tree& stated, const std::string& table,
                   LeftOut& left_out) {
   const auto is_sequence = [](const ImportedTable* each) { return each->table.kind == TableKind::sequence; };
   if (is_given(stated.find("batch_sizes")) && std::ranges::any_of(tables, is_sequence))
@@ -166,11 +181,7 @@ void add_left_out(const std::vector<const ImportedTable*>& tables, const Tree& s
     left_out.add(
         "is_weighted of the constraints is not taken: the configuration says otherwise, or the table is a sequence",
         table);
-  if (says_more(stated, "output_dtype"))
-    left_out.add(
-        "output_dtype of the constraints is not taken: what is exchanged is the 'wire_dtype' of the workload or of a "
-        "table",
-        table);
+  take_output_type(tables, stated, table, left_out);
   for (const char* const key : kLeftOut)
     if (says_more(stated, key)) left_out.add(fmt::format("{} of the constraints is not simulated", key), table);
 }

@@ -85,7 +85,7 @@ std::string answer_text(const TracedModel& traced) {
   const int places = decimals_for(step.length.ms());
   std::vector<std::pair<Seconds, const char*>> parts = {
       {all.compute, "kernels run"},
-      {all.exchange, "exchanges run that no kernel hides"},
+      {all.exchange, "exchanges run that nothing hides"},
       {all.copies, "memory is copied"},
       {traced.waiting_known ? all.waiting : Seconds{0}, "the GPU waits for its host"}};
   constexpr double kTelling = 0.01;  // of the step
@@ -134,7 +134,7 @@ Document traced_step_document(const TracedModel& traced) {
       "Where the step goes",
       fmt::format(
           "The median of {} ({} to {} ms); {} left out as warm-up. Each instant counts once: as a kernel, else as "
-          "an exchange that no kernel hides, else as a copy, else as waiting for the host, each before what "
+          "a copy, else as an exchange, which nothing hides then, else as waiting for the host, each before what "
           "runs next. The profiler makes the host slower than it is without.",
           counted(traced.steps, "step"), ms(traced.shortest), ms(traced.longest), counted(traced.left_out, "step")),
       parts));

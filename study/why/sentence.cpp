@@ -147,8 +147,11 @@ std::string why_sentence(const Why& why, const Program& program, const Cluster& 
   if (clauses.empty() || all <= 0) return text + ".";
   const auto& [purpose, first] = clauses.front();
   constexpr double kAll = 0.995;
-  if (first.seconds >= kAll * all)
-    return text + "; all of it is " + clause_text(purpose, first, program) + waiting_text(why) + ".";
+  if (first.seconds >= kAll * all) {
+    const bool is_host = purpose.starts_with("the host,");
+    return text + "; all of it is " + clause_text(purpose, first, program) +
+           (is_host ? ", which works beside it or waits" : "") + waiting_text(why) + ".";
+  }
   text += fmt::format("; {} ms of it ({} %) is {}", fixed(first.seconds * 1e3, places),
                       fixed(100 * first.seconds / all, 0), clause_text(purpose, first, program));
   if (clauses.size() > 1 && clauses[1].second.seconds >= kTellingPart * all) {

@@ -11,6 +11,7 @@
 #include "base/packed.h"
 #include "base/read_files.h"
 #include "base/system_failure.h"
+#include "tests/base/error_text.h"
 #include "tests/base/test_folder.h"
 
 namespace shardsim::workers_test {
@@ -26,12 +27,7 @@ WorkerTask fails(const std::string& text) {
 }
 
 std::string failure_of(const std::vector<WorkerTask>& tasks, int jobs) {
-  try {
-    run_in_workers(tasks, {jobs, {}, {}});
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { run_in_workers(tasks, {jobs, {}, {}}); });
 }
 
 }  // namespace

@@ -35,9 +35,31 @@ check "batched_fused is fused" [ "$(jq -r '.plan[].large_table_0.compute_kernel'
 imported printed_plan.txt
 check "print(model.plan) is the plan" [ "$(jq -c '.plan[].large_table_1 | [.ranks, .shards[0].shard_sizes]' printed_plan/plan.json)" = '[[1],[4096,64]]' ]
 check "... of two tables" [ "$(jq '.plan[""] | length' printed_plan/plan.json)" = 2 ]
+tables_printed=plans/printed_tables.txt
 imported printed_tables.txt
 check "print(plan) is the plan" [ "$(jq -c '.plan["sparse.ebc"] | [.users.ranks, .users.shards[1].shard_offsets, .items.shards[0].shard_sizes]' printed_tables/plan.json)" \
   = '[[0,1],[5000,0],[20000,128]]' ]
+# The same tables as somebody writes them in Markdown.
+sed '/ | /s/^.*$/| & |/; s/|  */| /g' "$tables_printed" >markdown.txt
+run import markdown.txt -o markdown
+check "tables in Markdown are those of the print: $(cat streams/err; head -5 markdown.txt)" cmp markdown/plan.json printed_tables/plan.json
+cat >by_hand.txt <<'END'
+Our plan:
+
+| module | table | Sharding_Type | compute_kernel | ranks |
+|--------|:-----:|---------------|----------------|-------|
+| a.ebc  | t1 | row_wise | fused | [0, 1] |
+| b.ebc  | t2 | data_parallel | dense | [0, 1] |
+
+| module | table | shard offsets | shard sizes | placement |
+|---|---|---|---|---|
+| a.ebc | t1 | [0, 0] | [500, 64] | rank:0/cuda:0 |
+| a.ebc | t1 | [500, 0] | [500, 64] | rank:1/cuda:1 |
+END
+jq '{tables: [range(1; 3) | {name: "t\(.)", num_embeddings: 1000, embedding_dim: 64, pooling: "SUM"}]}' -n >sizes.json
+run import sizes.json --plan by_hand.txt -o by_hand
+check "... with their modules in a column: $(cat streams/err)" \
+  [ "$(jq -c '.plan | [.["a.ebc"].t1.ranks, .["b.ebc"].t2.sharding_type]' by_hand/plan.json)" = '[[0,1],"data_parallel"]' ]
 refuse 2 'plan_printed_dict.txt:1: shards by rank, as Python prints them.*plan._serialize' import plans/plan_printed_dict.txt -o none
 python3 -c 'import json; print(json.load(open("plans/cw_ranks_twice.json"))["plan"])' >plans/dict.txt
 imported dict.txt
@@ -104,6 +126,14 @@ run import plans/replicated.json --cluster perlmutter_a100 -o replicated4
 check "... or four of a cluster with four GPUs: $(cat streams/err)" grep -q '^cluster: {base: "perlmutter_a100", nodes: 4}' replicated4/scenario.yaml
 jq '.tables += [.tables[0] + {name: "more"}]' plans/replicated.json >more.json
 refuse 2 'more.json:[0-9]+:[0-9]+: table .more. is not in the plan, which has t0, t1.*sharded: false' import more.json -o none
+# A module of which the plan has nothing is one that TorchRec does not shard.
+jq '.tables = {ebc: .tables, "over.ec": [{name: "left", num_embeddings: 500, embedding_dim: 32}]}' plans/replicated.json >plans/left_out.json
+imported left_out.json
+says left_out 'The plan has no table of the module "over.ec", so TorchRec does not shard it.*tables left'
+check "... and no module of TorchRec's has its tables" grep -q 'name: "left", .*average_length: 1, sharded: false}' left_out/workload.yaml
+runs left_out
+jq '.tables["over.ec"][0].data_type = "DataType.FP16"' plans/left_out.json >more.json
+refuse 2 'table .left. is not in the plan' import more.json -o none
 
 echo "-- statistics of the planner, as they are printed"
 imported statistics.txt
@@ -261,7 +291,9 @@ check "a feature has as many ids in a table without constraints: $(cat streams/e
 runs more
 jq '.constraints.t += {output_dtype: "DataType.FP16"}' plans/vbe.json >more.json
 run import more.json -o more
-check "output_dtype has a key here: $(cat streams/err)" grep -q "output_dtype of the constraints is not taken.*'wire_dtype'.*(tables t)" streams/err
+check "output_dtype is what is exchanged: $(cat streams/err)" grep -q "output_dtype of the constraints is the 'wire_dtype' of a table here, fp16 (tables t)" streams/err
+check "... of the table" grep -q 'name: "t".*wire_dtype: {forward: fp16, backward: fp16}' more/workload.yaml
+runs more
 jq '.constraints.t += {compute_kernels: ["EmbeddingComputeKernel.QUANT", "batched_fused"], enforce_hbm: true}' plans/vbe.json >more.json
 run import more.json -o more
 check "other kernels are said: $(cat streams/err)" grep -q 'The kernel quant of the constraints is not simulated, so it is not allowed here (tables t)' streams/err

@@ -115,6 +115,13 @@ step=$(jq .step_ms streams/out)
 run compare for_compare/timeline.h5 --observed-kineto "$traces/dot64_fp32_b4096.json.gz" --json
 check "the observed iteration is the step that is imported, $step ms" \
   jq -e --argjson ms "$step" '(.cases[0].iteration.observed_median_ms - $ms | fabs) < 0.00001' streams/out
+# Of steps with exchanges and copies, both tell the same step, and hide exchanges behind copies, too.
+eight=$source/scenarios/measurements/traces/torchrec_a100_pg509.json.gz
+run why --trace "$eight" --json
+exposed=$(jq '[.parts[].exchanges_ms] | add' streams/out)
+run compare for_compare/timeline.h5 --observed-kineto "$eight" --json
+check "exposed exchanges of both commands are the same, $exposed ms: $(jq -c '.cases[0].exposed_comm' streams/out)" \
+  jq -e --argjson ms "$exposed" '(.cases[0].exposed_comm.observed_median_ms / $ms - 1 | fabs) < 0.002' streams/out
 run compare for_compare/timeline.h5 --observed-kineto ranks/rank3.json --json
 check "one rank of a world is compared with a rank that stands alone: $(cat streams/err)" grep -q "rank 3 of 8 was observed" streams/out
 

@@ -1,11 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <map>
-#include <random>
+#include <queue>
 #include <set>
 
 #include "sim/memory/memory_profile.h"
-#include "tests/physics/two_tables.h"
+#include "tests/base/error_text.h"
+#include "tests/physics/played_caches.h"
 
 namespace shardsim::caches_test {
 
@@ -15,21 +16,11 @@ using namespace shardsim::physics;
 
 namespace {
 
-constexpr std::uint64_t kRows = 20'000;
-constexpr int kBatch = 1'000;  // ids of a batch
-constexpr double kRowBytes = 64 * 4;
 constexpr int kNumbering = 7'919;  // rows are numbered in another order than that of their popularity
 
-// One table of `kRows` rows on a single GPU, one id a sample.
+// On a single GPU.
 Workload one_table(double s, const std::string& more = "") {
-  return read_workload(
-      parse_yaml(
-          fmt::format("schema: shardsim.workload/1\nname: one\nbatch_per_gpu: {}\noptimizer: {{name: sgd}}\n{}"
-                      "tables: [{{name: a, rows: {}, dim: 64, kind: pooled, pooling_factor: 1, access: {{family: "
-                      "zipf, s: {}}}}}]\n",
-                      kBatch, more, kRows, s),
-          "one"),
-      "");
+  return table_of_ids(s, "optimizer: {name: sgd}\n" + more);
 }
 
 Cluster one_gpu() {
@@ -54,23 +45,17 @@ double hit_rate(const Program& program) {
 // The share of the different rows of a batch that a cache of `capacity` rows has, which finds all rows of a batch
 // before it drops those that were used longest ago for the others; over the later half of 300 batches.
 double played_hit_rate(double s, std::size_t capacity) {
-  std::vector<double> weights;
-  for (std::uint64_t rank = 1; rank <= kRows; ++rank) weights.push_back(std::pow(static_cast<double>(rank), -s));
-  std::discrete_distribution<int> ids(weights.begin(), weights.end());
-  std::mt19937_64 random(5);
-  std::map<int, int> cached;             // row -> the batch that used it last
-  std::set<std::pair<int, int>> latest;  // batch, row
+  DrawnIds ids(s, kNumbering);
+  LatestRows cached(capacity);
   double hits = 0, rows = 0;
   for (int batch = 0; batch < 300; ++batch) {
-    std::set<int> different;
-    for (int i = 0; i < kBatch; ++i) different.insert(kNumbering * ids(random) % static_cast<int>(kRows));
-    for (const int row : different) {
-      const auto found = cached.find(row);
-      if (batch >= 150) rows += 1, hits += found != cached.end() ? 1 : 0;
-      if (found != cached.end()) latest.erase({found->second, row});
+    const std::vector<int> different = ids.next_different();
+    if (batch >= 150) {
+      rows += static_cast<double>(different.size());
+      hits += static_cast<double>(std::ranges::count_if(different, [&](int row) { return cached.holds(row); }));
     }
-    for (const int row : different) latest.insert({cached[row] = batch, row});
-    for (; cached.size() > capacity; latest.erase(latest.begin())) cached.erase(latest.begin()->second);
+    for (const int row : different) cached.use(row);
+    cached.drop();
   }
   return hits / rows;
 }
@@ -109,31 +94,30 @@ namespace {
 // is filled while the batch before still trains, whose rows stay (FBGEMM's lxu_cache_locking_counter); of the later
 // half of 200 batches.
 std::pair<double, double> played_ahead(double s, std::size_t capacity) {
-  std::vector<double> weights;
-  for (std::uint64_t rank = 1; rank <= kRows; ++rank) weights.push_back(std::pow(static_cast<double>(rank), -s));
-  std::discrete_distribution<int> ids(weights.begin(), weights.end());
-  std::mt19937_64 random(5);
-  std::map<int, int> cached;  // row -> the batch that used it last
-  std::set<int> trains;
+  constexpr int kNever = -1;
+  DrawnIds ids(s, kNumbering);
+  std::vector<int> used(kRows, kNever);  // [row] the batch that used it last, of those that the cache has
+  std::vector<bool> trains(kRows);
+  const auto used_of = [&](int row) -> int& { return used[static_cast<std::size_t>(row)]; };
+  std::size_t held = 0;
   double fetched = 0, homeless = 0, rows = 0;
   for (int batch = 0; batch < 200; ++batch) {
-    std::set<int> different, held;
-    for (int i = 0; i < kBatch; ++i) different.insert(kNumbering * ids(random) % static_cast<int>(kRows));
+    const std::vector<int> different = ids.next_different();
     std::vector<int> missed;
-    for (const int row : different) cached.contains(row) ? void(cached[row] = batch) : missed.push_back(row);
-    std::set<std::pair<int, int>> may_go;
-    for (const auto& [row, used] : cached) {
-      if (used < batch && !trains.contains(row)) may_go.insert({used, row});
+    for (const int row : different) used_of(row) == kNever ? missed.push_back(row) : void(used_of(row) = batch);
+    std::vector<std::pair<int, int>> may_go;
+    for (std::size_t row = 0; row < kRows; ++row)
+      if (used[row] != kNever && used[row] < batch && !trains[row])
+        may_go.emplace_back(used[row], static_cast<int>(row));
+    std::ranges::sort(may_go);
+    std::size_t taken = 0, gone = 0;
+    for (; taken < missed.size() && (held < capacity || gone < may_go.size()); ++taken) {
+      if (held == capacity) used_of(may_go[gone++].second) = kNever, --held;
+      used_of(missed[taken]) = batch;
+      ++held;
     }
-    std::size_t taken = 0;
-    for (; taken < missed.size() && (cached.size() < capacity || !may_go.empty()); ++taken) {
-      if (cached.size() == capacity) cached.erase(may_go.extract(may_go.begin()).value().second);
-      cached[missed[taken]] = batch;
-    }
-    for (const int row : different) {
-      if (cached.contains(row)) held.insert(row);
-    }
-    trains = held;
+    trains.assign(kRows, false);
+    for (const int row : different) trains[static_cast<std::size_t>(row)] = used_of(row) != kNever;
     if (batch < 100) continue;
     rows += static_cast<double>(different.size());
     fetched += static_cast<double>(taken);
@@ -248,37 +232,50 @@ struct Played {
 };
 
 Played played_by_use(double s, std::size_t capacity) {
-  std::vector<double> weights;
-  for (std::uint64_t rank = 1; rank <= kRows; ++rank) weights.push_back(std::pow(static_cast<double>(rank), -s));
-  std::discrete_distribution<int> ids(weights.begin(), weights.end());
-  std::mt19937_64 random(5);
+  using Use = std::pair<int, int>;  // how often, row
+  DrawnIds ids(s, kNumbering);
   std::vector<int> used(kRows, 0);
-  std::set<std::pair<int, int>> cached;  // how often it was used, row
+  std::vector<bool> cached(kRows);
+  // The rows of the cache, the one that was used least on top. A row that was used since is put back when it gets
+  // there.
+  std::priority_queue<Use, std::vector<Use>, std::greater<>> least;
+  const auto used_of = [&](int row) -> int& { return used[static_cast<std::size_t>(row)]; };
+  const auto least_used = [&] {
+    while (least.top().first != used_of(least.top().second)) {
+      const int row = least.top().second;
+      least.pop();
+      least.emplace(used_of(row), row);
+    }
+    return least.top();
+  };
   Played found;
   double lookups = 0, rows = 0;
   for (int batch = 0; batch < 400; ++batch) {
     std::map<int, int> times;
-    for (int i = 0; i < kBatch; ++i) ++times[kNumbering * ids(random) % static_cast<int>(kRows)];
-    std::vector<std::pair<int, int>> others;
+    for (const int row : ids.next()) ++times[row];
+    std::vector<Use> others;
     for (const auto& [row, more] : times) {
-      const bool held = cached.erase({used[static_cast<std::size_t>(row)], row}) > 0;
-      used[static_cast<std::size_t>(row)] += more;
-      if (held) cached.insert({used[static_cast<std::size_t>(row)], row});
-      if (!held) others.emplace_back(used[static_cast<std::size_t>(row)], row);
+      used_of(row) += more;
+      if (!cached[static_cast<std::size_t>(row)]) others.emplace_back(used_of(row), row);
     }
     std::ranges::sort(others, std::greater<>());
     std::size_t taken = 0;
     for (; taken < others.size(); ++taken) {
-      if (cached.size() == capacity && cached.begin()->first > others[taken].first) break;
-      if (cached.size() == capacity) cached.erase(cached.begin());
-      cached.insert(others[taken]);
+      if (least.size() == capacity) {
+        const Use dropped = least_used();
+        if (dropped.first > others[taken].first) break;
+        cached[static_cast<std::size_t>(dropped.second)] = false;
+        least.pop();
+      }
+      cached[static_cast<std::size_t>(others[taken].second)] = true;
+      least.push(others[taken]);
     }
     if (batch < 200) continue;
     found.fetched += static_cast<double>(taken);
     rows += static_cast<double>(times.size());
     for (const auto& [row, more] : times) {
       lookups += more;
-      if (cached.contains({used[static_cast<std::size_t>(row)], row})) continue;
+      if (cached[static_cast<std::size_t>(row)]) continue;
       found.lookups += more;
       found.rows += 1;
     }
@@ -362,13 +359,10 @@ TEST_CASE("owners of rows leave together to host memory what one of all rows doe
 
 TEST_CASE("a cache of the rows that are used most is not filled ahead, as FBGEMM does not") {
   const auto refusal = [](double load_factor) -> std::string {
-    try {
+    return error_of([&] {
       with_cache(one_table(1, "cache_policy: lfu\npipeline: prefetch_sparse_dist\ninput_exchange: full\n"),
                  load_factor);
-    } catch (const Error& failure) {
-      return failure.what();
-    }
-    return "";
+    });
   };
   CHECK(refusal(0.2).find("FBGEMM does not fill ahead") != std::string::npos);
   CHECK(refusal(1).empty());  // no cache

@@ -2,14 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
-#include <random>
-#include <set>
-
 #include "base/tree/json.h"
 #include "program/program_file.h"
 #include "sim/memory/memory_profile.h"
-#include "tests/physics/two_tables.h"
+#include "tests/physics/played_caches.h"
 
 namespace shardsim::row_stores_test {
 
@@ -19,20 +15,8 @@ using namespace shardsim::physics;
 
 namespace {
 
-constexpr std::uint64_t kRows = 20'000;
-constexpr int kBatch = 1'000;  // ids of a batch
-constexpr double kRowBytes = 64 * 4;
-
-// One table of `kRows` rows, one id a sample.
 Workload one_table(double s, const std::string& more = "", int dim = 64) {
-  return read_workload(
-      parse_yaml(
-          fmt::format("schema: shardsim.workload/1\nname: one\nbatch_per_gpu: {}\noptimizer: {{name: adam}}\n{}"
-                      "tables: [{{name: a, rows: {}, dim: {}, kind: pooled, pooling_factor: 1, access: {{family: "
-                      "zipf, s: {}}}}}]\n",
-                      kBatch, more, kRows, dim, s),
-          "one"),
-      "");
+  return table_of_ids(s, "optimizer: {name: adam}\n" + more, dim);
 }
 
 ClusterSpec node_of(int gpus) {
@@ -156,43 +140,15 @@ TEST_CASE("a larger cache in host memory never reads more from SSDs") {
 
 namespace {
 
-// Rows in the order of their last use.
-class Latest {
- public:
-  explicit Latest(std::size_t capacity) : capacity_(capacity) {}
-  bool holds(int row) const { return used_.contains(row); }
-  void use(int row) {
-    if (const auto found = used_.find(row); found != used_.end()) order_.erase({found->second, row});
-    order_.insert({used_[row] = ++clock_, row});
-  }
-  std::vector<int> drop() {
-    std::vector<int> dropped;
-    for (; used_.size() > capacity_; order_.erase(order_.begin())) {
-      dropped.push_back(order_.begin()->second);
-      used_.erase(dropped.back());
-    }
-    return dropped;
-  }
-
- private:
-  std::size_t capacity_;
-  int clock_ = 0;
-  std::map<int, int> used_;
-  std::set<std::pair<int, int>> order_;
-};
-
 // The share of the different rows of a batch that neither of two caches has: the second one gets what is read, and what
 // leaves the first one.
 double played_on_ssd(double s, double first_share, double second_share) {
-  std::vector<double> weights;
-  for (std::uint64_t rank = 1; rank <= kRows; ++rank) weights.push_back(std::pow(static_cast<double>(rank), -s));
-  std::discrete_distribution<int> ids(weights.begin(), weights.end());
-  std::mt19937_64 random(5);
-  Latest first(static_cast<std::size_t>(first_share * kRows)), second(static_cast<std::size_t>(second_share * kRows));
+  DrawnIds ids(s);
+  LatestRows first(static_cast<std::size_t>(first_share * kRows)),
+      second(static_cast<std::size_t>(second_share * kRows));
   double reads = 0, rows = 0;
   for (int batch = 0; batch < 240; ++batch) {
-    std::set<int> different;
-    for (int i = 0; i < kBatch; ++i) different.insert(ids(random));
+    const std::vector<int> different = ids.next_different();
     std::vector<int> read;
     for (const int row : different)
       if (!first.holds(row) && !second.holds(row)) read.push_back(row);

@@ -199,9 +199,9 @@ TEST_CASE("what goes over the host link is named as what it is, and the link is 
   };
   const Why cached = of("cached", false).why,
             stashed = explained_case(of_stash, case_of(of_stash, "hbm"), false, {}).why;
-  CHECK(test::says(cached.sentence, "is fetching rows that caches miss, and writing others back over the host link"));
+  CHECK(says(cached.sentence, "is fetching rows that caches miss, and writing others back over the host link"));
   CHECK(over_link(cached, "cache_prefetch"));
-  CHECK(test::says(stashed.sentence, "is moving stashed rows to host memory and back over the host link"));
+  CHECK(says(stashed.sentence, "is moving stashed rows to host memory and back over the host link"));
   CHECK(over_link(stashed, "restore_rows"));
   const ExplainedCase uvm = of("uvm", true), hbm = of("hbm", true);
   CHECK(over_link(uvm.why, "lookup_table_wise"));
@@ -222,7 +222,7 @@ TEST_CASE("rows that come from SSDs are named as what they are, and the rate of 
   const Scenario scenario = test::read(kHostRows);
   const auto of = [&](const std::string& name) { return explained_case(scenario, case_of(scenario, name), true, {}); };
   const ExplainedCase ssd = of("ssd"), cached = of("cached");
-  CHECK(test::says(ssd.why.sentence, "is fetching rows from key-value stores over the SSDs of its node"));
+  CHECK(says(ssd.why.sentence, "is fetching rows from key-value stores over the SSDs of its node"));
   const auto lever = [](const ExplainedCase& each) {
     const auto found = std::ranges::find(each.help->elasticities, "ssd", &Elasticity::lever);
     return found == each.help->elasticities.end() ? nullptr : &*found;
@@ -276,9 +276,9 @@ TEST_CASE("who waits for a rank waits for its own tables, and for no more than t
   CHECK(waiting->table == "clicks");
   CHECK(waiting->waited_ms > 0);
   CHECK(waiting->waited_ms <= waiting->waiting_ms * (1 + kSame));
-  CHECK(test::says(why.sentence, fmt::format("in {:.3f} ms of it the mean rank waits for rank {}, which is longest in "
-                                             "the previous global_all_to_all (mostly table clicks).",
-                                             waiting->waited_ms, waiting->rank)));
+  CHECK(says(why.sentence, fmt::format("in {:.3f} ms of it the mean rank waits for rank {}, which is longest in "
+                                       "the previous global_all_to_all (mostly table clicks).",
+                                       waiting->waited_ms, waiting->rank)));
 }
 
 }  // namespace shardsim::why_test

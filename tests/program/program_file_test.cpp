@@ -9,6 +9,7 @@
 #include "plan/planner.h"
 #include "sim/lower/lower.h"
 #include "study/scenario/scenario.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::program_file_test {
 
@@ -25,13 +26,7 @@ Program read(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { read(text); });
 }
 
 std::string with(std::string text, const std::string& piece, const std::string& by, bool everywhere = false) {

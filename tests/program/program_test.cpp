@@ -8,6 +8,7 @@
 
 #include "base/tree/json.h"
 #include "program/program_file.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::program_test {
 
@@ -21,13 +22,7 @@ Program toy() {
 std::string complaint(const std::function<void(Program&)>& spoil) {
   Program program = toy();
   spoil(program);
-  try {
-    check_program(program, Place{"here", 0, 0});
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { check_program(program, Place{"here", 0, 0}); });
 }
 
 bool says(const std::string& message, const std::string& part) {

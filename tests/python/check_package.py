@@ -8,6 +8,7 @@ thing that is not.
 import contextlib
 import copy
 import dataclasses
+import decimal
 import io
 import json
 import os
@@ -290,6 +291,9 @@ def test_imports_are_the_command():
                 with open(os.path.join(folder, "theirs", name), "rb") as one, open(os.path.join(folder, "mine", name), "rb") as other:
                     assert one.read() == other.read(), f"{words}: {name}"
             assert shardsim.check(scenario).ok and model.scenario_text and model.assumed
+    once = shardsim.import_trace(trace, traced_batches=(each for each in [4096]))
+    assert once.workload_text == shardsim.import_trace(trace, traced_batches=[4096]).workload_text
+    assert "traced_batches" in said_of(lambda: shardsim.import_trace(trace, traced_batches=4096))
     failure_of(lambda: shardsim.import_model(tables, batch=0))
     failure_of(lambda: shardsim.import_model(tables, planner="torchrek"))
     failure_of(lambda: shardsim.import_model("absent.csv"))
@@ -462,6 +466,11 @@ def test_paths_and_lists_have_places():
             file.write('{"plan": 3}')
         assert said_of(lambda: shardsim.simulate(TOY, "rows", plan=path)).startswith(path)
         assert "is no profiler's trace" in said_of(lambda: shardsim.import_trace(path))
+        error = failure_of(lambda: plan.save(path), shardsim.RunError)
+        assert error.source == path and str(error) == f"{path}: cannot write a new file: File exists. Choose another name.", error
+    for broken in (3, '{"\udc80": 1}', "{"):
+        assert said_of(lambda broken=broken: shardsim.simulate(TOY, "rows", plan=shardsim.Plan(broken))).startswith("plan:")
+        assert repr(shardsim.Plan(broken)) == "<shardsim.Plan whose text is no plan>"
     assert "planners: the list is empty" in said_of(lambda: shardsim.compare_planners(TOY, []))
     said = said_of(lambda: shardsim.simulate(shardsim.Scenario(TOY).with_({"workload.batch_per_gpu": -1}), "rows"))
     assert said.startswith("changes['workload.batch_per_gpu']: ") and "0 or more" not in said, said
@@ -474,6 +483,80 @@ def test_scenarios_travel():
             assert copied.text == of.text and copied.path == of.path and repr(copied) == repr(of)
             case = of.cases[0]
             assert shardsim.simulate(copied, case) == shardsim.simulate(of, case)
+
+
+def test_results_say_what_they_are():
+    """A study is a sequence of its cases, texts of results are short, and what cannot be sent to a process says why."""
+    study = shardsim.run(TOY)
+    assert [case.name for case in study] == ["rows", "tables"] and len(study) == 2
+    for name in ("absent", 0):
+        assert f"there is no case {name!r}. Known: rows, tables" in said_of(lambda name=name: study[name])
+    plan = shardsim.plan(TOY, "rows")
+    assert repr(plan) == "<shardsim.Plan of 4 tables: row_wise>" and pickle.loads(pickle.dumps(plan)) == plan
+    evaluator, sweep = shardsim.Evaluator(TOY, "rows"), shardsim.sweep(swept({"axes": {"workload.batch_per_gpu": [64]}}))
+    why = shardsim.why(shipped("toy.yaml"), "row_wise", path_only=True)
+    model = shardsim.import_model(shipped(os.path.join("imports", "torchrec.json")))
+    for of in (study, plan, evaluator, sweep, why, model, study.page()):
+        assert len(repr(of)) < 500 and " object at " not in repr(of), repr(of)[:600]
+    for of in (study, evaluator, sweep, why, model):
+        assert f"this {type(of).__name__} holds results" in str(failure_of(lambda of=of: pickle.dumps(of), TypeError))
+        assert type(copy.copy(of)) is type(of)
+
+
+def test_texts_and_numbers_of_all_kinds():
+    """Numbers of whatever kind are numbers; what is none is refused with the path to it, and never inside of a library."""
+    batch = ["workload", "batch_per_gpu"]
+    expected = shardsim.simulate(TOY, "rows")
+    for value in (numpy.longdouble(64), numpy.float16(64), numpy.array(64), numpy.uint8(64), decimal.Decimal(64)):
+        changed = edited(batch, 1)
+        changed["workload"]["batch_per_gpu"] = value
+        assert shardsim.simulate(changed, "rows") == expected, value
+    for value in (numpy.datetime64("2020"), bytearray(b"a"), memoryview(b"a"), "\udc80", decimal.Decimal("nan")):
+        error = failure_of(lambda value=value: shardsim.Scenario(edited(batch, value)))
+        assert error.source == "scenario['workload']['batch_per_gpu']" and str(error).startswith(error.source), error
+    error = failure_of(lambda: shardsim.Scenario(TOY).with_({"workload.batch_per_gpu": float("nan")}))
+    assert error.source == "changes['workload.batch_per_gpu']", error.source
+
+    class BytesPath:
+        def __fspath__(self):
+            return b"toy"
+
+    half = "\udc80"
+    for name, work in (
+        ("scenario", lambda: shardsim.load(half)),
+        ("scenario", lambda: shardsim.load(BytesPath())),
+        ("scenario", lambda: shardsim.load(json.dumps(edited(batch, 64)))),
+        ("scenario", lambda: shardsim.load("schema: shardsim.scenario/1\ntitle: a\n")),
+        ("scenario", lambda: shardsim.load(shardsim.Scenario(TOY))),
+        ("folder", lambda: shardsim.Scenario(TOY, folder=3)),
+        ("case", lambda: shardsim.simulate(TOY, half)),
+        ("cases", lambda: shardsim.run(TOY, [half])),
+        ("planners", lambda: shardsim.compare_planners(TOY, [half])),
+        ("planners", lambda: shardsim.compare_planners(TOY, ["torchrek"])),
+        ("changes['title']", lambda: shardsim.Scenario(TOY).with_({"title": half})),
+        ("torchrec_only", lambda: shardsim.Scenario(TOY).with_(torchrec_only="no")),
+        ("path_only", lambda: shardsim.why(TOY, "rows", path_only="no")),
+        ("seed", lambda: shardsim.Scenario(TOY).with_(seed=2**53)),
+    ):
+        error = failure_of(work)
+        assert error.source == name and str(error).startswith(f"{name}: ") and len(str(error)) < 600, (name, error)
+
+
+def test_relative_paths_stay_where_they_were():
+    """A file that was loaded by a relative path finds its files wherever the process works later, and in other processes."""
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        shardsim.import_model(shipped(os.path.join("imports", "tables.csv"))).write(folder)
+        try:
+            os.chdir(folder)
+            loaded = shardsim.load("scenario.yaml")
+            untouched, expected = pickle.dumps(loaded), shardsim.simulate(loaded)
+            os.chdir(here)
+            assert shardsim.simulate(loaded) == expected and shardsim.run(loaded).cases[0].iteration_ms == expected.iteration_ms
+            for of in (pickle.loads(untouched), loaded.with_({"seed": 3}), shardsim.load(os.path.join(folder, "scenario.yaml"))):
+                assert shardsim.simulate(of).iteration_ms > 0
+        finally:
+            os.chdir(here)
 
 
 def test_files_that_change_are_read_again():
@@ -528,6 +611,45 @@ def test_interruption():
     unfinished = shardsim.sweep(shipped("sweep_nics_batch.yaml"))
     next(unfinished)
     del unfinished  # ends its processes
+
+
+def test_interruption_while_plans_are_made():
+    """Ctrl-C ends a question while a planner works for it, and not when the planner has ended."""
+    for work in (lambda: shardsim.drift(shipped("sixty_tables.yaml"), "chosen"),
+                 lambda: shardsim.plan(shipped("sixty_tables.yaml"), "chosen")):
+        timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+        used = time.process_time()
+        timer.start()
+        failure_of(work, KeyboardInterrupt)
+        assert time.process_time() - used < 2, time.process_time() - used
+
+
+def said_in_fork(work):
+    """What `work` returns in a forked process, as a text."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(write, str(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, encoding="utf-8") as file:
+        said = file.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def test_forked_processes():
+    """A forked process asks questions of its own. The sweep of another one is refused there, and goes on where it is."""
+    evaluator = shardsim.Evaluator(TOY, "rows")
+    assert said_in_fork(lambda: evaluator.simulate()) == str(evaluator.simulate())
+    assert said_in_fork(lambda: len(list(shardsim.sweep(shipped("sweep_nics_batch.yaml"))))) == "32"
+    sweep = shardsim.sweep(shipped("sweep_nics_batch.yaml"))
+    next(sweep)
+    assert "was begun in another process" in said_in_fork(lambda: failure_of(lambda: list(sweep)))
+    csv = sweep.csv()
+    assert len(sweep.frame()) == 32 and said_in_fork(sweep.csv) == csv
 
 
 def test_many_simulations_leak_nothing():

@@ -266,7 +266,10 @@ def test_nothing_of_constraints_is_dropped_in_silence():
     assert len(shardsim.plan(of).to_dict()["plan"]["sparse.users"]["country"]["shards"]) == 2  # of 64 columns
     whole, smaller = (shardsim.simulate(made(**said)[0]).iteration_ms for said in ({}, {"batch_sizes": [8]}))
     assert smaller < whole, (smaller, whole)
-    for said, words in (({"output_dtype": rec.DataType.FP16}, ("output_dtype", "wire_dtype")),
+    for type_of, text in ((rec.DataType.FP16, '"forward": "fp16"'), (rec.DataType.FP32, '"dtype": "fp32"')):
+        of, warned = made(output_dtype=type_of)
+        assert warned == [] and text in of.text, (type_of, warned)
+    for said, words in (({"output_dtype": "INT8"}, ("output_dtype", "fp16 or bf16")),
                         ({"enforce_hbm": True}, ("enforce_hbm",)), ({"bounds_check_mode": "WARNING"}, ("bounds_check",)),
                         ({"cache_params": rec.CacheParams(load_factor=0.3)}, ("load_factor", "compute_kernels")),
                         ({**cached, "cache_params": rec.CacheParams(reserved_memory=1.0)}, ("reserved_memory",)),

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "study/scenario/scenario.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::test {
 
@@ -25,12 +26,6 @@ inline std::string scenario_error(const std::string& text, const Overrides& over
     return error.what();
   }
   return "";
-}
-
-// One line that holds the part.
-inline bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.find(part) != std::string::npos && message.find('\n') == std::string::npos;
 }
 
 inline Overrides set(const std::string& path, const std::string& value, const std::string& only = "") {

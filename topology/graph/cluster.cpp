@@ -170,6 +170,12 @@ void Cluster::index_links_by_rank() {
   }
 }
 
+void Cluster::take_overheads(const ClusterSpec& spec) {
+  spec_.launch_overhead = spec.launch_overhead;
+  spec_.overheads = spec.overheads;
+  spec_.p2p.channel_rate = spec.p2p.channel_rate;
+}
+
 std::string Cluster::link_name(LinkId link) const {
   const Link& named = links_[link];
   if (named.node < 0) return fmt::format("leaf{}/{}", named.leaf, named.kind == LinkKind::leaf_up ? "up" : "down");

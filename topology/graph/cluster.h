@@ -25,6 +25,9 @@ class Cluster {
   LinkId in_whole(LinkId link) const { return in_whole_.empty() ? link : in_whole_[link]; }
 
   const ClusterSpec& spec() const { return spec_; }
+  // Takes the overheads and the rate of a channel of a spec that is else this cluster's own: no link and no route
+  // depends on them.
+  void take_overheads(const ClusterSpec& spec);
   int nodes() const { return spec_.nodes; }
   int ranks_per_node() const { return spec_.gpu.count; }
   int world_size() const { return nodes() * ranks_per_node(); }

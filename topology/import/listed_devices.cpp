@@ -58,12 +58,11 @@ class NicLists {
   bool field(const std::vector<std::string>& words, std::size_t i) {
     const std::string &key = words[i], &value = words[i + 1];
     const std::string next = i + 2 < words.size() ? words[i + 2] : "";
-    if ((key == "CA" && value.starts_with('\'')) || key == "hca_id:") {
+    const bool begins = (key == "CA" && value.starts_with('\'')) || key == "hca_id:";
+    if (!begins && name_.empty()) return false;
+    if (key == "Physical") return true;  // a link that is up physically may be down
+    if (begins) {
       begin(value);
-    } else if (name_.empty()) {
-      return false;
-    } else if (key == "Physical") {  // a link that is up physically may be down
-      return true;
     } else if (key == "State:" || key == "state:") {
       is_up_ = value == "Active" || value == "PORT_ACTIVE";
     } else if (key == "Rate:") {
@@ -113,20 +112,35 @@ class NicLists {
 
 }  // namespace
 
-std::string listed_gpu(std::string_view text, const std::string& source) {
-  std::string first;
+std::vector<ListedGpu> listed_gpus(std::string_view text) {
+  std::vector<ListedGpu> found;
   const std::vector<std::string> lines = plain_lines(text);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string name = name_in_list(lines[i]);
     if (name.empty()) name = name_in_table(lines[i]);
-    if (name.empty() || name == first) continue;
-    if (!first.empty())
-      throw input_error({source, static_cast<int>(i) + 1},
-                        fmt::format("GPUs of several models: {} and {}", excerpt(first), excerpt(name)),
-                        "A cluster file can hold only one GPU model; describe a node whose GPUs are all alike");
-    first = name;
+    if (!name.empty() && std::ranges::find(found, name, &ListedGpu::name) == found.end())
+      found.push_back({std::move(name), static_cast<int>(i) + 1});
   }
-  return first;
+  return found;
+}
+
+std::string listed_gpu(std::string_view text, const std::string& source) {
+  const std::vector<ListedGpu> listed = listed_gpus(text);
+  if (listed.size() > 1)
+    throw input_error(
+        {source, listed[1].line},
+        fmt::format("GPUs of several models: {} and {}", excerpt(listed[0].name), excerpt(listed[1].name)),
+        "A cluster file can hold only one GPU model; describe a node whose GPUs are all alike");
+  return listed.empty() ? "" : listed.front().name;
+}
+
+void note_other_gpus(std::string_view text, const GpuModel& model, NodeInventory& node) {
+  for (const ListedGpu& listed : listed_gpus(text)) {
+    const GpuModel* const other = known_gpu_model(listed.name);
+    if (other == nullptr || other->name == model.name) continue;
+    node.notes.push_back(fmt::format("line {} lists {}, and all GPUs are taken for {}, as --gpu says", listed.line,
+                                     excerpt(listed.name), model.name));
+  }
 }
 
 void take_listed_nics(const std::vector<std::string>& lines, NodeInventory& node) {

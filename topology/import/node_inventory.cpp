@@ -103,7 +103,14 @@ int pcie_generation(NodeInventory& node, const GpuModel& model, const ImportOpti
                     model.pcie_generation, model.name));
     return model.pcie_generation;
   }
-  if (*node.pcie_generation >= 3) return *node.pcie_generation;
+  if (*node.pcie_generation >= 3) {
+    if (*node.pcie_generation < model.pcie_generation)
+      node.notes.push_back(fmt::format(
+          "PCIe generation: the file says {}, and the model {} has {}: so are the slots of the host, or the "
+          "bridges that a virtual machine shows; state other ones with --pcie GEN",
+          *node.pcie_generation, model.name, model.pcie_generation));
+    return *node.pcie_generation;
+  }
   throw input_error(
       node.gpus.front().place,
       fmt::format("a PCIe link of generation {}: an idle GPU lowers its link to save power", *node.pcie_generation),

@@ -37,8 +37,11 @@ constexpr std::string_view kA40 =
     R"({fp32: "37.4 TFLOP/s", tf32: "74.8 TFLOP/s", fp16: "149.7 TFLOP/s", bf16: "149.7 TFLOP/s"})";
 constexpr std::string_view kL40 =
     R"({fp32: "90.5 TFLOP/s", tf32: "90.5 TFLOP/s", fp16: "181 TFLOP/s", bf16: "181 TFLOP/s"})";
-constexpr std::string_view k3090 = R"({fp32: "35.6 TFLOP/s", fp16: "71 TFLOP/s"})";
-constexpr std::string_view kA10g = R"({fp32: "31 TFLOP/s", fp16: "70 TFLOP/s"})";
+// Table 9 of NVIDIA's white paper on GA102, and the data sheet of the A10G.
+constexpr std::string_view k3090 =
+    R"({fp32: "35.6 TFLOP/s", tf32: "35.6 TFLOP/s", fp16: "71 TFLOP/s", bf16: "71 TFLOP/s"})";
+constexpr std::string_view kA10g =
+    R"({fp32: "31 TFLOP/s", tf32: "35 TFLOP/s", fp16: "70 TFLOP/s", bf16: "70 TFLOP/s"})";
 constexpr std::string_view kL40s =
     R"({fp32: "91.6 TFLOP/s", tf32: "183 TFLOP/s", fp16: "362 TFLOP/s", bf16: "362 TFLOP/s"})";
 constexpr std::string_view kH20 =

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,16 +25,14 @@ ComparedTime compared(const std::vector<double>& predicted, const std::vector<do
   return {spread_of(predicted).median, spread_of(observed)};
 }
 
-// A profiler's marks say how long its steps are. Of these the middle one is taken, as import does: a step that was
-// there, where a median may lie between two.
-ComparedTime compared_iteration(const std::vector<double>& predicted, const std::vector<double>& observed,
-                                std::vector<double> steps) {
-  if (steps.empty()) return compared(predicted, observed);
-  ComparedTime time = compared(predicted, steps);
-  const auto middle = steps.begin() + (std::ssize(steps) - 1) / 2;
-  std::nth_element(steps.begin(), middle, steps.end());
-  time.observed_ms.median = *middle;
-  return time;
+// A profiler's marks say how long its steps are. Of these the middle one is taken, as import and why do: a step that
+// was there, where a median may lie between two. Nothing where there are no marks.
+std::optional<std::size_t> middle_step(const std::vector<double>& steps) {
+  if (steps.empty()) return std::nullopt;
+  std::vector<std::size_t> order(steps.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t step) { return steps[step]; });
+  return order[(order.size() - 1) / 2];
 }
 
 double share_of(double ms, double iteration_ms) {
@@ -64,12 +63,13 @@ class Comparer {
       : predicted_(predicted, common_ranks(predicted, observed)),
         observed_(observed),
         steps_ms_(steps_ms),
+        middle_(middle_step(steps_ms)),
         result_(result) {}
 
   void run() {
     result_.world_size = predicted_.timeline.world_size;
     result_.iterations = static_cast<int>(observed_.windows.size());
-    result_.iteration = compared_iteration(predicted_.iterations_ms(), observed_.iterations_ms(), steps_ms_);
+    result_.iteration = of_iteration(predicted_.iterations_ms(), middle_ ? steps_ms_ : observed_.iterations_ms());
     name_sides();
     result_.exposed = most_exposed(&RankTimes::exposed_ms);
     result_.waiting = most_exposed(&RankTimes::waiting_ms);
@@ -92,7 +92,14 @@ class Comparer {
   }
 
   ComparedTime most_exposed(double RankTimes::*figure) const {
-    return compared(predicted_.most_exposed_ms(figure), observed_.most_exposed_ms(figure));
+    return of_iteration(predicted_.most_exposed_ms(figure), observed_.most_exposed_ms(figure));
+  }
+
+  // A figure of a whole iteration: that of the middle step, so that they belong together, else the median.
+  ComparedTime of_iteration(const std::vector<double>& predicted, const std::vector<double>& observed) const {
+    ComparedTime time = compared(predicted, observed);
+    if (middle_ && observed.size() == steps_ms_.size()) time.observed_ms.median = observed[*middle_];
+    return time;
   }
 
   void compare_waits() {
@@ -223,7 +230,7 @@ class Comparer {
 
   ComparedRank compared_rank(std::size_t rank) const {
     const auto of = [&](double (*figure)(const RankTimes&)) {
-      return compared(predicted_.rank_ms(rank, figure), observed_.rank_ms(rank, figure));
+      return of_iteration(predicted_.rank_ms(rank, figure), observed_.rank_ms(rank, figure));
     };
     ComparedRank row{static_cast<int>(rank),
                      of([](const RankTimes& times) { return times.compute_ms; }),
@@ -263,6 +270,7 @@ class Comparer {
 
   ComparedSide predicted_, observed_;
   const std::vector<double>& steps_ms_;
+  const std::optional<std::size_t> middle_;  // of steps_ms_
   TimelineComparison& result_;
 };
 

@@ -20,12 +20,6 @@ constexpr double kDamped = 0.05;        // errors beyond weigh less
 constexpr double kHoldNumber = 0.005;   // pull of a number to where it was, for each power of e
 constexpr double kLeastNumber = 1e-15;  // a number of which a logarithm is taken
 
-// A residual that grows with the square of small errors and linearly with large ones.
-double damped_error(double residual) {
-  const double z = residual / kDamped;
-  return std::copysign(kDamped * std::sqrt(2 * (std::sqrt(1 + z * z) - 1)), residual);
-}
-
 double& number_in(double& value) {
   return value;
 }
@@ -105,7 +99,7 @@ class FamilyFit {
     std::vector<double> residuals;
     for (const auto& [call, weight] : calls_) {
       const double us = unbounded_lookup_time(call->lookup.tables, family, gpu_).us();
-      residuals.push_back(weight * damped_error(std::log(us / call->forward_us)));
+      residuals.push_back(weight * damped(std::log(us / call->forward_us), kDamped));
     }
     return residuals;
   }
@@ -113,7 +107,7 @@ class FamilyFit {
     std::vector<double> residuals;
     for (const auto& [call, weight] : calls_) {
       const double us = tables_update_time(call->update.tables, call->update.optimizer, family, gpu_).us();
-      residuals.push_back(weight * damped_error(std::log(us / call->backward_us)));
+      residuals.push_back(weight * damped(std::log(us / call->backward_us), kDamped));
     }
     return residuals;
   }

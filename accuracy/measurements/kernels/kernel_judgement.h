@@ -22,7 +22,6 @@ struct JudgedKernel {
   std::string out_of_model;
 
   double error_pct() const { return percent_off(predicted_us, row.sizes.time_us); }
-  bool is_predicted() const { return out_of_model.empty() && !is_fitted; }
   Pair pair() const;  // of a row in the model, us; all rows are one group
 };
 

@@ -135,14 +135,14 @@ std::size_t count_words(std::string_view text) {
 
 }  // namespace
 
-std::vector<std::string> words_of(std::string_view line) {
+std::vector<std::string> words_in(std::string_view line) {
   std::istringstream words{std::string(line)};
   return {std::istream_iterator<std::string>(words), {}};
 }
 
 std::optional<std::string> program_of_command(std::string_view line) {
   if (line.find("_perf") == std::string_view::npos) return std::nullopt;
-  const std::vector<std::string> words = words_of(line);
+  const std::vector<std::string> words = words_in(line);
   const auto program = std::ranges::find_if(words, is_program);
   if (program == words.end()) return std::nullopt;
   const bool has_options = program + 1 == words.end() || (program + 1)->starts_with('-');
@@ -154,7 +154,7 @@ std::optional<std::string> program_of_command(std::string_view line) {
 }
 
 bool is_launch(std::string_view line) {
-  const std::vector<std::string> words = words_of(line);
+  const std::vector<std::string> words = words_in(line);
   return std::ranges::any_of(words, is_launcher) || std::ranges::find(words, "-x") != words.end() ||
          (!words.empty() && words.back() == "\\") || program_of_command(line).has_value();
 }

@@ -9,7 +9,7 @@
 namespace shardsim {
 
 // What blanks separate.
-std::vector<std::string> words_of(std::string_view line);
+std::vector<std::string> words_in(std::string_view line);
 
 // The program of nccl-tests that a shell or a launcher is told to run by a line, as in "$ mpirun -np 16
 // ./build/all_reduce_perf -b 8": its name or path. Nothing where the line only names one, as lists of files and

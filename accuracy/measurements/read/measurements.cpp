@@ -90,7 +90,9 @@ Measurements read_one(const std::string& path, const RunHints& hints) {
   if (!is_file(path)) read_file(path, kMostFile);  // refuses what is no file in the words of all commands
   const std::string head = head_of(path);
   const char first = first_character(head);
-  if (first == '\0') throw input_error({path}, "the file is empty", "Give measurements: " + join(kEndings));
+  if (first == '\0')
+    throw input_error({path}, head.find('\0') == head.npos ? "the file is empty" : "the file is no text",
+                      "Give measurements: " + join(kEndings));
   if (looks_like_csv(head, path)) return read_measurement_csv(read_file(path, kMostFile), path);
   if (is_utf16(head)) return read_nccl_tests_text(ascii_of_utf16(read_file(path, kMostFile)), path, hints);
   if (has_only_carriage_returns(head)) {

@@ -128,21 +128,32 @@ bool is_failure(std::string_view text) {
          text.find("Test CUDA failure") != std::string_view::npos;
 }
 
+// Pages of wikis and mails keep columns apart by blanks that do not break, and who copies a table from one copies
+// these.
+constexpr std::string_view kHardBlank = "\xc2\xa0";
+
+std::string with_plain_blanks(std::string text) {
+  for (std::size_t at = text.find(kHardBlank); at != std::string::npos; at = text.find(kHardBlank, at))
+    text.replace(at, kHardBlank.size(), " ");
+  return text;
+}
+
 class LogReader {
  public:
   LogReader(const std::string& source, const RunHints& hints) : source_(source), runs_(source, hints) {}
 
   void line(std::string_view whole) {
     if (++line_ == 1) refuse_compressed(whole);
-    const bool is_coloured = whole.find('\x1b') != std::string_view::npos;
-    const std::string plain = is_coloured ? without_escapes(whole) : "";
-    std::string_view text = labels_.without(is_coloured ? plain : whole);
+    const bool is_decorated =
+        whole.find('\x1b') != std::string_view::npos || whole.find(kHardBlank) != std::string_view::npos;
+    const std::string plain = is_decorated ? with_plain_blanks(without_escapes(whole)) : "";
+    std::string_view text = labels_.without(is_decorated ? plain : whole);
     for (const RunSetting& setting : settings_in(text)) runs_.set(setting);
     if (const auto program = program_of_command(text)) return start(*program);
     if (is_failure(text)) runs_.fail(std::string(text.substr(text.find("Test "))));
     if (!may_be_ours(text)) return;
     while (text.starts_with('#')) text.remove_prefix(1);
-    const Words words = words_of(text);
+    const Words words = words_in(text);
     if (words.empty()) return;
     if (is_number(words[0])) return number_line(words);
     comment(text, words);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -107,20 +108,16 @@ std::vector<std::string> labels(const SystemMap& map) {
   return names;
 }
 
-const MappedSystem* find_system(const SystemMap& map, const std::string& label) {
-  const auto found =
-      std::ranges::find(map.systems, as_key(label), [](const MappedSystem& system) { return as_key(system.label); });
-  return found == map.systems.end() ? nullptr : &*found;
-}
-
 const Error* find_fault(const SystemMap& map, const std::string& label) {
   const auto found = std::ranges::find(map.faulty, as_key(label),
                                        [](const std::pair<std::string, Error>& one) { return as_key(one.first); });
   return found == map.faulty.end() ? nullptr : &found->second;
 }
 
-void add_system(SystemMap& map, const std::string& label, const Tree& entry, const std::string& folder) {
-  if (find_system(map, label) != nullptr || find_fault(map, label) != nullptr)
+using Labels = std::set<std::string>;  // as keys
+
+void add_system(SystemMap& map, Labels& known, const std::string& label, const Tree& entry, const std::string& folder) {
+  if (!known.insert(as_key(label)).second)
     throw input_error(entry.place, "system " + excerpt(label) + " appears twice", "Remove one of the two");
   const Tree whole = whole_entry(entry);
   try {
@@ -133,12 +130,12 @@ void add_system(SystemMap& map, const std::string& label, const Tree& entry, con
   }
 }
 
-void add_systems(SystemMap& map, const Tree& tree, const std::string& folder) {
+void add_systems(SystemMap& map, Labels& known, const Tree& tree, const std::string& folder) {
   if (tree.kind != Tree::Kind::map) {
     throw input_error(tree.place, fmt::format("'systems' must be a map, but is {}", kind_name(tree.kind)),
                       "Write one line LABEL: {cluster: NAME} for each system");
   }
-  for (const auto& [label, entry] : tree.fields) add_system(map, label, entry, folder);
+  for (const auto& [label, entry] : tree.fields) add_system(map, known, label, entry, folder);
 }
 
 // Labels may also stand at the top, beside the schema, in both forms of an entry.
@@ -147,10 +144,10 @@ bool is_entry_at_top(const std::string& key, const Tree& tree) {
   return tree.kind == Tree::Kind::scalar || tree.find("cluster") != nullptr;
 }
 
-void check_rules(const SystemMap& map, const Tree& entries) {
+void check_rules(const SystemMap& map, const Labels& known, const Tree& entries) {
   for (std::size_t i = 0; i < map.out_of_model.size(); ++i) {
     const std::string& label = map.out_of_model[i].system;
-    if (label.empty() || find_system(map, label) != nullptr || find_fault(map, label) != nullptr) continue;
+    if (label.empty() || known.contains(as_key(label))) continue;
     throw input_error(entries.items[i].place, "unknown system " + excerpt(label), known_names_hint(label, labels(map)));
   }
 }
@@ -164,18 +161,27 @@ bool OutOfModel::covers(const MeasuredRow& row) const {
   return nodes.empty() || std::ranges::find(nodes, row.nodes) != nodes.end();
 }
 
-const MappedSystem& SystemMap::system_of(const MeasuredRow& row) const {
-  if (const MappedSystem* const system = find_system(*this, row.system)) {
-    const auto own = std::ranges::find_if(systems, [&](const MappedSystem& other) {
-      return other.label == system->label && !other.setting.empty() && other.setting == row.setting;
+SystemsByLabel::SystemsByLabel(const SystemMap& map) : map_(map) {
+  for (const MappedSystem& system : map.systems) systems_[as_key(system.label)].push_back(&system);
+}
+
+const MappedSystem& SystemsByLabel::of(const MeasuredRow& row) const {
+  if (const auto found = systems_.find(as_key(row.system)); found != systems_.end()) {
+    const std::vector<const MappedSystem*>& systems = found->second;
+    const auto own = std::ranges::find_if(systems, [&](const MappedSystem* system) {
+      return !system->setting.empty() && system->setting == row.setting;
     });
-    return own == systems.end() ? *system : *own;
+    return own == systems.end() ? *systems.front() : **own;
   }
-  if (const Error* const fault = find_fault(*this, row.system)) throw Error(*fault);
-  const std::string near = nearest(row.system, labels(*this));
-  throw input_error(row.place, fmt::format("system {} is missing from the map {}", excerpt(row.system), path),
+  if (const Error* const fault = find_fault(map_, row.system)) throw Error(*fault);
+  const std::string near = nearest(row.system, labels(map_));
+  throw input_error(row.place, fmt::format("system {} is missing from the map {}", excerpt(row.system), map_.path),
                     near.empty() ? "Add a line LABEL: {cluster: NAME} to the map, or name another map with --clusters"
                                  : fmt::format("Did you mean {}?", excerpt(near)));
+}
+
+const MappedSystem& SystemMap::system_of(const MeasuredRow& row) const {
+  return SystemsByLabel(*this).of(row);
 }
 
 std::string SystemMap::why_out_of_model(const MeasuredRow& row) const {
@@ -186,17 +192,18 @@ std::string SystemMap::why_out_of_model(const MeasuredRow& row) const {
 SystemMap system_map_from_tree(const Tree& tree, const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   SystemMap map;
+  Labels known;
   map.path = path;
   MapReader reader(tree, "");
   reader.choice("schema", {kSystemMapSchema});
   for (const auto& [key, entry] : tree.fields)
-    if (is_entry_at_top(key, entry) && reader.has(key)) add_system(map, key, entry, folder);
+    if (is_entry_at_top(key, entry) && reader.has(key)) add_system(map, known, key, entry, folder);
   if ((map.systems.empty() && map.faulty.empty()) || reader.has("systems"))
-    add_systems(map, reader.required("systems"), folder);
+    add_systems(map, known, reader.required("systems"), folder);
   if (map.systems.empty() && !map.faulty.empty()) throw Error(map.faulty.front().second);
   if (reader.has("out_of_model")) {
     for (const Tree& entry : reader.list("out_of_model")) map.out_of_model.push_back(out_of_model_entry(entry));
-    check_rules(map, reader.required("out_of_model"));
+    check_rules(map, known, reader.required("out_of_model"));
   }
   reader.finish();
   return map;

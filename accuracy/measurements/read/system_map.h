@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,10 +41,23 @@ struct SystemMap {
   std::vector<std::pair<std::string, Error>> faulty;  // labels whose entries cannot be read, and why
   std::vector<OutOfModel> out_of_model;
 
-  // Errors (Failure::input): at the row, a label that the map lacks, with the likely ones; at the entry, its fault.
+  // As SystemsByLabel has it, which whoever asks for many rows makes once.
   const MappedSystem& system_of(const MeasuredRow& row) const;
   // The first reason that covers the row, or "".
   std::string why_out_of_model(const MeasuredRow& row) const;
+};
+
+// The systems of a map by their labels, so that maps of thousands are searched once. The map outlives it unchanged.
+class SystemsByLabel {
+ public:
+  explicit SystemsByLabel(const SystemMap& map);
+
+  // Errors (Failure::input): at the row, a label that the map lacks, with the likely ones; at the entry, its fault.
+  const MappedSystem& of(const MeasuredRow& row) const;
+
+ private:
+  const SystemMap& map_;
+  std::map<std::string, std::vector<const MappedSystem*>> systems_;  // of each label, in the order of the map
 };
 
 // An entry that cannot be read costs its own system alone. Errors: Failure::input with place, for the map's own keys;

@@ -10,6 +10,7 @@ namespace shardsim {
 
 // The files beside this one define these.
 CollectiveExpander expand_direct, expand_nccl, expand_ring, expand_tree, expand_two_level;
+CollectiveLoads expand_kept_nccl(const CollectiveCall& call, const Cluster& cluster, KeptSchedules* kept);
 
 namespace {
 
@@ -155,6 +156,13 @@ CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& clu
                       "'" + std::string(algorithm) + "' cannot do " + std::string(collective_kind_name(call.kind)),
                       "Use auto, or one of: " + join(names_for(call.kind)) + ".");
   return expanded(chosen, call, cluster);
+}
+
+CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, KeptSchedules& kept) {
+  if (call.ranks.size() < 2 || !chosen_by_nccl(call, cluster)) return expand_collective(call, cluster, "auto");
+  check_group(call.kind, call.ranks, cluster);
+  check_payload(call);
+  return expand_kept_nccl(call, cluster, &kept);
 }
 
 }  // namespace shardsim

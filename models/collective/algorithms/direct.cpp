@@ -87,12 +87,16 @@ class Exchange {
     std::vector<int> rails;
     for (int i = 0; pxn_ && i < members_; ++i) rails.push_back(rail_of(i));
     const RailSums sums(*call_.matrix, std::move(rails), cluster_.nics_per_node());
-    for (std::size_t i = 0; i < nodes_.size(); ++i)
-      for (int member : nodes_[i].positions)
-        builder_.add_off_node(
-            call_.ranks[member], senders_[i],
-            {static_cast<double>(sent_off_node_[member]), static_cast<double>(received_off_node_[member]),
-             sent_to_rails(member, nodes_[i], sums)});
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      OffNodeBytes bytes;
+      for (int member : nodes_[i].positions) {
+        // Where the destination alone decides, all members of a node send the same to each rail.
+        if (bytes.to_rails.empty() || !peer_decides(true)) bytes.to_rails = sent_to_rails(member, nodes_[i], sums);
+        bytes.sent = static_cast<double>(sent_off_node_[member]);
+        bytes.received = static_cast<double>(received_off_node_[member]);
+        builder_.add_off_node(call_.ranks[member], senders_[i], bytes);
+      }
+    }
   }
 
   // Up what the ranks of a leaf send off it, down what they receive from beyond.
@@ -186,24 +190,31 @@ class Exchange {
     return call_.matrix->kind == ByteMatrix::Kind::by_destination && sending != call_.matrix->transposed;
   }
 
+  std::size_t rails_and_all() const { return static_cast<std::size_t>(cluster_.nics_per_node()) + 1; }
+
+  // Counts the members whom such a matrix gives bytes; for each node without its own.
   void count_deciding() {
     if (call_.matrix->kind != ByteMatrix::Kind::by_destination) return;
-    deciding_.assign(cluster_.nics_per_node() + 1, 0.0);
-    for (int i = 0; i < members_; ++i) {
-      if (call_.matrix->units[i] <= 0) continue;
-      ++deciding_.front();
-      ++deciding_[1 + rail_of(i)];
+    const auto count = [&](int member, double by, double* counts) {
+      if (call_.matrix->units[member] <= 0) return;
+      counts[0] += by;
+      counts[1 + rail_of(member)] += by;
+    };
+    std::vector<double> all(rails_and_all(), 0.0);
+    for (int i = 0; i < members_; ++i) count(i, 1, all.data());
+    place_of_node_.resize(members_);
+    for (std::size_t place = 0; place < nodes_.size(); ++place) {
+      deciding_.insert(deciding_.end(), all.begin(), all.end());
+      for (const int position : nodes_[place].positions) {
+        place_of_node_[position] = place;
+        count(position, -1, &deciding_[place * rails_and_all()]);
+      }
     }
-    node_of_member_.resize(members_);
-    for (const NodeMembers& node : nodes_)
-      for (int position : node.positions) node_of_member_[position] = &node;
   }
 
+  // Of such members those on other nodes than this one's.
   double deciding_peers(int member, int rail) const {
-    double count = deciding_[1 + rail];
-    for (int mate : node_of_member_[member]->positions)
-      if (call_.matrix->units[mate] > 0 && (rail < 0 || rail_of(mate) == rail)) --count;
-    return count;
+    return deciding_[place_of_node_[member] * rails_and_all() + static_cast<std::size_t>(1 + rail)];
   }
 
   // Pairs of ranks behind each NIC that sends, [link]; counting stops at `enough`.
@@ -238,8 +249,9 @@ class Exchange {
   std::vector<int> node_, rail_;                                 // by member: the search for peers asks again and again
   std::vector<std::int64_t> sent_, received_;                    // by member, own chunk included
   std::vector<std::int64_t> sent_off_node_, received_off_node_;  // by member
-  std::vector<double> deciding_;  // [1 + rail], of all rails in front: members whom a matrix by destination gives bytes
-  std::vector<const NodeMembers*> node_of_member_;  // of such a matrix
+  // Of a matrix by destination: counts [node][1 + rail], those of all rails in front, and by member its node in nodes_.
+  std::vector<double> deciding_;
+  std::vector<std::size_t> place_of_node_;
 };
 
 void add_exchange(const CollectiveCall& call, const CallShape& shape, const Cluster& cluster, double pair_rate,

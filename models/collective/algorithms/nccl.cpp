@@ -9,6 +9,7 @@
 #include "models/collective/algorithms/schedules.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/collective/nccl/cost.h"
+#include "models/collective/nccl/kept_schedules.h"
 
 namespace shardsim {
 namespace {
@@ -109,8 +110,8 @@ OverheadSpec over_nodes(OverheadSpec overhead, const CallShape& call, const Nccl
 // A communicator whose calls are made by NCCL's own choice.
 class NcclCalls {
  public:
-  NcclCalls(const CollectiveCall& call, const Cluster& cluster, NcclSetup setup)
-      : call_(call), cluster_(cluster), setup_(std::move(setup)) {}
+  NcclCalls(const CollectiveCall& call, const Cluster& cluster, KeptSchedules* kept)
+      : call_(call), cluster_(cluster), kept_(kept) {}
 
   // A call of so many bytes. Where a calibration made the constants it takes no longer than the smallest call of more
   // bytes for which NCCL chooses otherwise: NCCL takes the two choices for equally fast there, and what the constants
@@ -129,25 +130,56 @@ class NcclCalls {
     return shape;
   }
 
+  // The communicator, which is searched when it is first asked for: kept schedules need none.
+  const NcclSetup& setup() const {
+    if (!setup_) setup_ = searched();
+    return *setup_;
+  }
+
+  NcclSetup searched() const {
+    const ClusterSpec& spec = cluster_.spec();
+    NcclSetup setup = nccl_setup(call_.ranks, cluster_);
+    if (setup.group.across_nodes())
+      limit_channels(setup.graphs, fed_by_slot(spec, {}, overhead_of(call_shape(call_, cluster_), cluster_).nic_rate));
+    setup.collnet = spec.fabric.sharp && call_.kind == CollectiveKind::all_reduce;
+    setup.nvls_reduces = call_.nvls_reduces;
+    return setup;
+  }
+
   NcclTime chosen_at(std::int64_t bytes) const {
-    return bounded_by_channels(call_.kind, setup_, nccl_time(call_.kind, bytes, setup_));
+    return bounded_by_channels(call_.kind, setup(), nccl_time(call_.kind, bytes, setup()));
+  }
+
+  NcclSchedule made_schedule(std::int64_t bytes, std::optional<Bandwidth> nic_rate) const {
+    const ClusterSpec& spec = cluster_.spec();
+    NcclSchedule schedule{chosen_at(bytes), {}};
+    if (bytes == 0) return schedule;
+    LoadBuilder builder(call_.ranks, cluster_, fed_by_slot(spec, pcie_rate(spec.pcie), nic_rate), 1);
+    CollectiveCall sized = call_;
+    sized.bytes = bytes;
+    add_schedule(sized, schedule.chosen, setup().graphs.ring.crosses, cluster_, builder);
+    schedule.loads = builder.loads();
+    return schedule;
+  }
+
+  NcclSchedule schedule_of(std::int64_t bytes, std::optional<Bandwidth> nic_rate) const {
+    const auto make = [&] { return made_schedule(bytes, nic_rate); };
+    return kept_ == nullptr ? make() : kept_->of(call_, bytes, nic_rate, make);
   }
 
   CollectiveLoads as_fitted(std::int64_t bytes) const {
     CollectiveLoads result{{}, {}, true, "nccl", {}};
     const CallShape shape = shape_of(bytes);
     const ClusterSpec& spec = cluster_.spec();
-    const NcclTime chosen = chosen_at(bytes);
-    const OverheadSpec overhead = over_nodes(overhead_of(shape, cluster_), shape, chosen, spec);
+    const OverheadSpec stated = overhead_of(shape, cluster_);
+    NcclSchedule schedule = schedule_of(bytes, stated.nic_rate);
+    const NcclTime& chosen = schedule.chosen;
+    const OverheadSpec overhead = over_nodes(stated, shape, chosen, spec);
     result.start = spec.launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
     if (bytes == 0) return result;
     result.algorithm = nccl_algorithm_name(chosen.algorithm);
     result.protocol = nccl_protocol_name(chosen.protocol);
-    LoadBuilder builder(call_.ranks, cluster_, fed_by_slot(spec, pcie_rate(spec.pcie), overhead.nic_rate), 1);
-    CollectiveCall sized = call_;
-    sized.bytes = bytes;
-    add_schedule(sized, chosen, setup_.graphs.ring.crosses, cluster_, builder);
-    result.loads = bounded(builder.loads(), bytes, chosen, overhead.efficiency, cluster_);
+    result.loads = bounded(std::move(schedule.loads), bytes, chosen, overhead.efficiency, cluster_);
     result.start = result.start + pipeline_fill(overhead, result, cluster_);
     return result;
   }
@@ -188,24 +220,22 @@ class NcclCalls {
 
   const CollectiveCall& call_;
   const Cluster& cluster_;
-  NcclSetup setup_;
+  KeptSchedules* kept_;  // null: nothing is kept
+  mutable std::optional<NcclSetup> setup_;
 };
 
 }  // namespace
 
+CollectiveLoads expand_kept_nccl(const CollectiveCall& call, const Cluster& cluster, KeptSchedules* kept) {
+  if (cluster.spec().device == "cpu")
+    throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
+  return NcclCalls(call, cluster, kept).made(call.bytes);
+}
+
 // The algorithm that NCCL's own cost model chooses, with its latency and bandwidth (all_reduce, reduce_scatter,
 // all_gather, broadcast); GPUs only.
 CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) {
-  const ClusterSpec& spec = cluster.spec();
-  if (spec.device == "cpu")
-    throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
-  const CallShape shape = call_shape(call, cluster);
-  NcclSetup setup = nccl_setup(call.ranks, cluster);
-  if (shape.group.across_nodes())
-    limit_channels(setup.graphs, fed_by_slot(spec, {}, overhead_of(shape, cluster).nic_rate));
-  setup.collnet = spec.fabric.sharp && call.kind == CollectiveKind::all_reduce;
-  setup.nvls_reduces = call.nvls_reduces;
-  return NcclCalls(call, cluster, std::move(setup)).made(call.bytes);
+  return expand_kept_nccl(call, cluster, nullptr);
 }
 
 }  // namespace shardsim

@@ -55,7 +55,7 @@ struct NcclGroup {
 
 NcclGroup nccl_group(const std::vector<int>& ranks, const Cluster& cluster);
 
-// Where channels come from: the cluster file; the search of `channels.h`, which reproduces the graphs known of the
+// Where channels come from: the cluster file; the search of `channels.cpp`, which reproduces the graphs known of the
 // usual nodes; or, where that finds nothing, one ring (per NIC, over several nodes) in index order.
 enum class GraphSource { stated, reference, fallback };
 

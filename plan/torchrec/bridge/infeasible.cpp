@@ -63,6 +63,25 @@ std::string smallest_change(const RunResult& run, const Shortage& shortage) {
   return "Smallest change: allow host memory (compute kernel fused_uvm or fused_uvm_caching), or " + more;
 }
 
+// What a rank has is told without its reservation, of which none of it is left.
+Error all_reserved(const RunResult& run, const RunSettings& settings) {
+  constexpr double kMiB = 0x1.0p20;
+  const double each = static_cast<double>(run.lowest.hbm) / static_cast<double>(settings.topology.world_size);
+  const double has = static_cast<double>(settings.topology.devices.front().hbm);
+  return Error(
+      Failure::infeasible, Place{},
+      fmt::format("no memory is left for tables: hbm_reserved is {}, and a rank has {}; the smallest proposal "
+                  "needs {} of each rank",
+                  bytes_text(static_cast<double>(settings.reservation.absolute)), bytes_text(has), bytes_text(each)),
+      has > each + kMiB ? fmt::format("Reserve {:.0f} MiB at most", std::floor((has - each) / kMiB))
+                        : "Reserve less on more ranks");
+}
+
+bool reserves_all(const RunSettings& settings) {
+  return settings.reservation.kind == ReservationKind::fixed_absolute &&
+         settings.reservation.absolute >= settings.topology.devices.front().hbm;
+}
+
 Error too_large(const RunResult& run) {
   const Shortage shortage = shortage_of(run);
   const double needed = shortage.needed, usable = shortage.usable;
@@ -130,6 +149,7 @@ Error infeasible(const RunResult& run, const RunSettings& settings) {
     return Error(Failure::infeasible, Place{}, "the proposers made no proposal",
                  "Add greedy to the proposers, or raise max_proposals");
   }
+  if (reserves_all(settings) && run.lowest.hbm > 0) return all_reserved(run, settings);
   return run.failure == PlannerFailure::insufficient_storage || !run.last_error ? too_large(run) : no_place(run);
 }
 

@@ -159,17 +159,18 @@ class StepReader {
     return result;
   }
 
-  // Sweeps over the step: compute hides exchanges, these hide copies; what is left waits for the next compute.
+  // Sweeps over the step: compute hides copies, both hide exchanges, as in Timelines; what is left waits for the next
+  // compute.
   static void share_out(const std::vector<Piece>& found, double first, double last, TracedStep& result) {
     double covered = first;  // by compute
-    std::vector<std::pair<double, double>> exchanges = spans_of(found, Piece::Kind::exchange);
-    std::vector<std::pair<double, double>> copies = spans_of(found, Piece::Kind::copy);
+    const auto is_copy = [](const Piece& piece) { return piece.kind == Piece::Kind::copy; };
+    const auto is_no_compute = [](const Piece& piece) { return piece.kind != Piece::Kind::compute; };
+    const auto copies = spans_of(found, is_copy), either = spans_of(found, is_no_compute);
     Phase phase = Phase::forward;
     const auto gap = [&](double from, double to, Phase of) {
       if (to <= from) return;
       TracedStep::Part& part = result.parts[of];
-      const double exposed = overlap(exchanges, from, to);
-      const double copied = std::min(overlap(copies, from, to), to - from - exposed);
+      const double copied = overlap(copies, from, to), exposed = overlap(either, from, to) - copied;
       part.exchange = part.exchange + Seconds{exposed * 1e-6};
       part.copies = part.copies + Seconds{copied * 1e-6};
       part.waiting = part.waiting + Seconds{(to - from - exposed - copied) * 1e-6};
@@ -187,10 +188,11 @@ class StepReader {
   }
 
   // Disjoint, by start.
-  static std::vector<std::pair<double, double>> spans_of(const std::vector<Piece>& found, Piece::Kind kind) {
+  template <typename Wanted>
+  static std::vector<std::pair<double, double>> spans_of(const std::vector<Piece>& found, const Wanted& wanted) {
     std::vector<std::pair<double, double>> spans;
     for (const Piece& piece : found) {
-      if (piece.kind != kind) continue;
+      if (!wanted(piece)) continue;
       if (!spans.empty() && piece.start_us <= spans.back().second) {
         spans.back().second = std::max(spans.back().second, piece.end_us);
       } else {

@@ -13,7 +13,7 @@
 namespace shardsim {
 
 // Where the time of one rank's training step went, by a profiler's trace. Every instant of the step counts once: as
-// work of its kernels, else as a collective that nothing hides, else as a copy, else as waiting for the host.
+// work of its kernels, else as a copy, else as a collective that nothing hides, else as waiting for the host.
 struct TracedStep {
   struct Part {
     Seconds compute, exchange, copies, waiting;

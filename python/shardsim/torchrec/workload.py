@@ -27,6 +27,7 @@ from shardsim.torchrec.model import (
 TAKEN = ("sharding_types", "compute_kernels", "min_partition", "device_group", "pooling_factors", "num_poolings",
          "feature_names", "is_weighted")
 STORE_KERNELS = ("key_value", "dram_virtual_table", "ssd_virtual_table", "dram_ssd_virtual_table")
+WIRE_TYPES = ("fp16", "bf16")  # that lookups can return in place of fp32
 CACHED_KERNELS = ("fused_uvm_caching", "quant_uvm_caching", *STORE_KERNELS)
 STORE_UNITS = {"max_l1_cache_size": "MiB", "l2_cache_size": "GiB"}  # in which TorchRec's KeyValueParams are
 
@@ -83,6 +84,9 @@ def _table_map(name: str, table: ModelTable, constraint: Any, labels: Mapping[st
     }
     if is_label(table.path):
         made["module"] = table.path
+    returned = getattr(constraint, "output_dtype", None)
+    if returned is not None and word(returned) in WIRE_TYPES:
+        made["wire_dtype"] = {"forward": word(returned), "backward": word(returned)}
     if table.pooled:
         poolings = _numbers(constraint, "num_poolings", name) or [1.0] * len(features)
         _check_one_each(poolings, features, "numbers of poolings", name)
@@ -182,7 +186,8 @@ def _left_out(table: ModelTable, constraint: Any) -> Iterator[str]:
             if not table.pooled:
                 yield "batch_sizes: only features of pooled tables have a batch of their own"
         elif key == "output_dtype":
-            yield "output_dtype: say what is exchanged as \"wire_dtype\", in `tables` or in `more`"
+            if word(value) not in (*WIRE_TYPES, "fp32"):
+                yield "output_dtype: vectors are exchanged as fp32, fp16 or bf16"
         elif key == "cache_params":
             yield from _left_out_of_cache(constraint)
         elif key == "key_value_params":

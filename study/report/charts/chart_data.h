@@ -80,9 +80,9 @@ std::vector<const CaseResult*> timeline_cases(const StudyResult& study);
 
 // One iteration as plots/timeline.js draws it: "spans" (rank, stream, op, class, start_ms, begin_ms: where a collective
 // no longer waits for a member, end_ms, moved_mb, ahead, path: yes or ""), "lanes" (rank, node, stream), "path" and
-// "links" (timeline_path.h), "view" (iteration_ms, joined_ms, gpus). The ranks are those of the node that the critical
-// path goes through longest (node 0 where none is known, and fewer when there are many streams), and some others on it.
-// At most `budget` spans: neighbours on a lane that are no further apart than joined_ms are joined.
+// "links" (timeline_data.cpp), "view" (iteration_ms, joined_ms, gpus). The ranks are those of the node that the
+// critical path goes through longest (node 0 where none is known, and fewer when there are many streams), and some
+// others on it. At most `budget` spans: neighbours on a lane that are no further apart than joined_ms are joined.
 std::vector<DataSet> timeline_spans(const CaseResult& result, std::size_t budget);
 
 // Figure 3 of the FlexShard paper for the study's batch and world size: "ratios" (p, what, ratio) and "breakpoints"

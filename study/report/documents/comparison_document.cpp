@@ -206,7 +206,9 @@ TimelineComparison sides_of(const ComparisonReport& report) {
 std::string legend_of_times(const TimelineComparison& comparison) {
   return fmt::format(
       "Times are sums over an iteration on the slowest rank, including waiting inside collectives; for the second "
-      "timeline{2}: median, smallest and largest over the iterations. {4} is 100 ({0} - {1}) / {1}, which is "
+      "timeline{2}: median, smallest and largest over the iterations; of whole steps of a profiler and of their ranks, "
+      "the middle step in place of the median, as 'import' and 'why --trace' take it. {4} is 100 ({0} - {1}) / {1}, "
+      "which is "
       "positive if {3}. Share: of the iteration. Ranks: {0} / {1}.",
       comparison.first, comparison.second, comparison.is_usual() ? " (observed)" : "",
       comparison.is_usual() ? "we predict too long" : "the " + comparison.first + " takes longer",

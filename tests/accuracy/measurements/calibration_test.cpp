@@ -1,6 +1,7 @@
 #include "accuracy/measurements/calibration.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -157,6 +158,31 @@ TEST_CASE("known overheads come back from rows that they made") {
   CHECK(reduce.across_nodes.efficiency == doctest::Approx(0.87).epsilon(0.02));
   CHECK(nic_efficiency_of(calibration.spec) == doctest::Approx(0.8).epsilon(0.02));
   CHECK(calibration.spec.overheads.at("all_to_all").across_nodes.start.us() == doctest::Approx(80).epsilon(0.1));
+}
+
+TEST_CASE("what a fit keeps of its calls changes no time, whatever the overheads that it tries") {
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::all_to_all, CollectiveKind::all_gather}) {
+    std::vector<MeasuredRow> rows = rows_of(kind, 1, 8);
+    append(rows, rows_of(kind, 2, 4));
+    append(rows, rows_of(kind, 2, 8));
+    append(rows, rows_of(kind, 2, 8));  // the same calls again
+    append(rows, rows_of(kind, 1, 1));  // exchanges nothing
+    rows[3].algorithm = "Ring";
+    rows[4].least_channels = rows[4].most_channels = 4;
+    rows[5].type = "f8e4m3";
+    const RepeatedPrediction repeated(box(), rows);
+    for (const char* start : {"20 us", "40 us", "20 us"}) {
+      ClusterSpec spec =
+          box(fmt::format("p2p: {{channel_rate: \"9 GB/s\"}}\noverheads: {{launch_overhead: {0}, {1}: {{in_node: "
+                          "{{start: {0}, efficiency: 0.7}}, across_nodes: {{start: {0}, fill: 1 us}}}}}}\n",
+                          start, collective_kind_name(kind)));
+      std::vector<double> misses;
+      for (const JudgedRow& row : judged_on(spec, rows))
+        misses.push_back(std::log(row.predicted().value / row.measured.time->value));
+      CHECK(repeated.misses(spec) == misses);
+    }
+  }
 }
 
 TEST_CASE("rows that the rule leaves out change no value") {

@@ -125,6 +125,12 @@ TEST_CASE("a log of another GPU than the cluster's is told, however the driver w
   CHECK(told("NVIDIA H100 80GB HBM3", "dgx_h100") == "");
   CHECK(told("Tesla V100-SXM2-16GB", "dgx1_v100") == "");
   CHECK(told("NVIDIA Graphics Device", "dgx_h100") == "");
+  CHECK(has(told("NVIDIA H100 PCIe", "dgx_h100"), "the log is of NVIDIA H100 PCIe, the cluster has H100-SXM5-80GB"));
+  CHECK(has(told("NVIDIA H100 NVL", "dgx_h100"), "the log is of NVIDIA H100 NVL"));
+  CHECK(has(told("NVIDIA H100 80GB HBM3", "pcie_h100_4x"), "the log is of NVIDIA H100 80GB HBM3"));
+  CHECK(told("NVIDIA H100 PCIe", "pcie_h100_4x") == "");
+  CHECK(has(told("NVIDIA A100-PCIE-40GB", "dgx_a100_80gb"), "the log is of NVIDIA A100-PCIE-40GB"));
+  CHECK(told("NVIDIA A100-SXM4-40GB", "dgx_a100_80gb") == "");
   CHECK(has(told("NVIDIA H20-3e", "dgx_h200"), "the log is of NVIDIA H20-3e"));
   CHECK(has(told("NVIDIA GeForce RTX 5090", "pcie_rtx6000d"), "RTX-6000D"));
   CHECK(told("AMD EPYC 7V13 64-Core Processor", "emulated_2x4") == "");

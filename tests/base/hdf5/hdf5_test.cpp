@@ -127,14 +127,10 @@ TEST_CASE("a disk that is full gives an error that names the file, and leaves th
 }
 
 std::string refusal(const fs::path& path) {
-  try {
+  return input_error_of([&] {
     const Hdf5Reader in(path);
     in.reals("/a/b/real");
-    return "";
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
+  });
 }
 
 TEST_CASE("what is no HDF5 file is refused by name") {
@@ -195,13 +191,10 @@ std::string refusal(const fs::path& path, const std::function<void(hid_t)>& make
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   make(file);
   H5Fclose(file);
-  try {
+  return error_of([&] {
     const Hdf5Reader in(path);
     texts ? void(in.texts("/set")) : void(in.reals("/set"));
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  });
 }
 
 void make_set(hid_t file, hsize_t length, hid_t properties) {
@@ -357,14 +350,7 @@ TEST_CASE("objects that are missing or of another type are refused by name") {
   fill(out, 2);
   out.save(folder / "x.h5");
   const Hdf5Reader in(folder / "x.h5");
-  const auto message = [&](auto read) -> std::string {
-    try {
-      read();
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
-  };
+  const auto message = [&](auto read) -> std::string { return error_of([&] { read(); }); };
   CHECK(message([&] { in.reals("/nothing"); }).find("x.h5: /nothing is missing") != std::string::npos);
   CHECK(message([&] { in.reals("/a/b"); }).find("/a/b is no dataset") != std::string::npos);
   CHECK(message([&] { in.reals("/a/b/row"); }).find("/a/b/row does not hold real numbers") != std::string::npos);

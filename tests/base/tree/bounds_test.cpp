@@ -4,17 +4,14 @@
 
 #include <cmath>
 
+#include "tests/base/error_text.h"
+
 using namespace shardsim;
 
 namespace {
 
 std::string refusal(const Bounds& bounds, double number, const std::string& text, const std::string& advice = "") {
-  try {
-    refuse_outside(bounds, number, text, {"a.yaml", 1, 2}, advice);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { refuse_outside(bounds, number, text, {"a.yaml", 1, 2}, advice); });
 }
 
 }  // namespace

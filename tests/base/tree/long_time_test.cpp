@@ -8,12 +8,7 @@ namespace shardsim::long_time_test {
 namespace {
 
 std::string fault_of(const std::string& text) {
-  try {
-    long_time_leaf().parse(text, {"a.yaml", 1, 2});
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { long_time_leaf().parse(text, {"a.yaml", 1, 2}); });
 }
 
 }  // namespace

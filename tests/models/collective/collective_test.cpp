@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "models/collective/collective_prediction.h"
+#include "tests/base/error_text.h"
 #include "tests/models/test_clusters.h"
 
 namespace shardsim::collective_test {
@@ -13,13 +14,7 @@ using namespace shardsim::test;
 namespace {
 
 std::string message_of(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm) {
-  try {
-    expand_collective(call, cluster, algorithm);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { expand_collective(call, cluster, algorithm); });
 }
 
 std::string overheads(const std::string& across, const std::string& kind = "all_reduce") {

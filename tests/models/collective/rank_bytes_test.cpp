@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "tests/base/error_text.h"
 #include "tests/models/test_clusters.h"
 
 namespace shardsim::rank_bytes_test {
@@ -62,13 +63,7 @@ std::string pcie_node() {
 }
 
 std::string message_of(const std::vector<RankBytes>& bytes, const Cluster& cluster) {
-  try {
-    expand_rank_bytes(ranks_from(0, cluster.world_size()), bytes, cluster);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { expand_rank_bytes(ranks_from(0, cluster.world_size()), bytes, cluster); });
 }
 
 }  // namespace

@@ -36,13 +36,7 @@ ShardingPolicy small_policy() {
 }
 
 std::string refusal(const fs::path& file, const std::string& provider = "") {
-  try {
-    read_policy(file, provider);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { read_policy(file, provider); });
 }
 
 std::string bytes_of(const fs::path& file) {

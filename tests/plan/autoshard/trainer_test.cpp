@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "tests/base/error_text.h"
 #include "tests/plan/autoshard/test_tasks.h"
 
 namespace shardsim::trainer_test {
@@ -109,12 +110,7 @@ TEST_CASE("episodes over memory are rewarded by the share that is over") {
 
 TEST_CASE("what cannot be trained on is refused") {
   const auto message = [](const std::vector<ShardingTask>& tasks, const PolicyTraining& training) -> std::string {
-    try {
-      train_policy(tasks, training);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return error_of([&] { train_policy(tasks, training); });
   };
   CHECK(message({}, short_training(1)).find("no task") != std::string::npos);
   auto tasks = made_up_tasks(2, 4, 2, 1);

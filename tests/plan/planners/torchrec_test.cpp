@@ -120,6 +120,17 @@ TEST_CASE("a model that does not fit: exit 3, the tables, what is missing, the s
   CHECK(has(text, "ranks instead of 8"));
 }
 
+TEST_CASE("a reservation of more than a rank has says what it may be, and asks for no more memory") {
+  const Workload workload = workload_of({pooled_table("a", 1000, 64, 1)});
+  const std::string yaml = "{name: torchrec, storage_reservation: {type: fixed_absolute, hbm_reserved: 900 GB}}";
+  CHECK(failure_of(yaml, workload) == Failure::infeasible);
+  const std::string text = fault_of(yaml, workload);
+  CHECK(has(text, "no memory is left for tables: hbm_reserved is 838 GiB, and a rank has"));
+  CHECK(has(text, "Reserve "));
+  CHECK(has(text, " at most"));
+  CHECK(!has(text, "more device memory"));
+}
+
 TEST_CASE("a shard that finds no rank is named") {
   const Workload workload =
       workload_of({pooled_table("wide", 100'000'000, 128, 1), pooled_table("small", 1000, 64, 1)});

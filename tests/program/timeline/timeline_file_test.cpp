@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/hdf5/hdf5.h"
 #include "base/rng.h"
+#include "tests/base/error_text.h"
 #include "tests/program/sample_timeline.h"
 #include "tests/temporary_folder.h"
 
@@ -42,11 +43,6 @@ std::string message_of(const std::function<void()>& action, Failure failure = Fa
     CHECK(error.failure() == failure);
     return error.what();
   }
-}
-
-bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.find(part) != std::string::npos && message.find('\n') == std::string::npos;
 }
 
 TEST_CASE("timelines read back from a file equal those written, also bare ones of another world") {

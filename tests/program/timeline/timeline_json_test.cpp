@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/tree/json.h"
+#include "tests/base/error_text.h"
 #include "tests/program/sample_timeline.h"
 #include "tests/without_columns.h"
 
@@ -25,13 +26,7 @@ constexpr const char* kExample = R"({"schema": "shardsim.timeline_json/1", "case
 )";
 
 std::string message_of(const std::string& text) {
-  try {
-    timeline_from_tree(parse_json(text, "t.json"));
-    return "";
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
+  return input_error_of([&] { timeline_from_tree(parse_json(text, "t.json")); });
 }
 
 // The example with one piece of its text replaced.

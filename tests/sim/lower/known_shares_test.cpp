@@ -37,10 +37,31 @@ TEST_CASE("tables of one law share what is known of their lookups, and those of 
   CHECK(reuse == row_reuse(law, 0, kRows, 5000));
   CHECK(known.reuse(all, first, law, 50) == row_reuse(law, 0, kRows, 50));
   for (int times = 0; times < 2; ++times) {
-    CHECK(known.distinct(all, law, 5000) == law.expected_distinct(0, kRows, 5000));
-    CHECK(known.distinct(all, other_law, 5000) == other_law.expected_distinct(0, kRows, 5000));
-    CHECK(known.distinct(all, law, 50) == law.expected_distinct(0, kRows, 50));
+    CHECK(known.distinct(all, first, law, 5000) == law.expected_distinct(0, kRows, 5000));
+    CHECK(known.distinct(all, other, other_law, 5000) == other_law.expected_distinct(0, kRows, 5000));
+    CHECK(known.distinct(all, first, law, 50) == law.expected_distinct(0, kRows, 50));
   }
+}
+
+TEST_CASE(
+    "rows of bags that follow from their first id are known apart from those of independent ids, and as found anew") {
+  KnownShares known;
+  const Placement all = all_rows({0, 1});
+  Table bags = table_of("bags", 1.1), single = table_of("single", 1.1);
+  for (Table* table : {&bags, &single}) {
+    table->bag_ids = BagIds::first_id;
+    table->features.resize(1);
+  }
+  bags.features.front().pooling_factor = 2;
+  single.features.front().pooling_factor = 1;
+  const AccessDistribution law = known.distribution(bags);
+  const double independent = known.distinct(all, table_of("first", 1.1), law, 5000);
+  for (int times = 0; times < 2; ++times) {
+    CHECK(known.distinct(all, bags, law, 5000) == one_owner(all, bags, law).distinct(5000).front());
+    CHECK(known.distinct(all, single, law, 5000) == one_owner(all, single, law).distinct(5000).front());
+  }
+  CHECK(known.distinct(all, bags, law, 5000) != known.distinct(all, single, law, 5000));
+  CHECK(independent == law.expected_distinct(0, kRows, 5000));
 }
 
 TEST_CASE("shares of draws that are tried are kept where that is asked for, and are those that are found anew") {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "study/result/result.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::rank_classes_test {
 namespace {
@@ -11,13 +12,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 std::string refusal(const Texts& texts) {
-  try {
-    RankClasses(texts, {"result.json", 12, 0});
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { RankClasses(texts, {"result.json", 12, 0}); });
 }
 
 // 32,768 ranks of the same memory but for one.

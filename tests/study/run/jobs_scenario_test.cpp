@@ -2,6 +2,7 @@
 
 #include "study/run/study.h"
 #include "study/scenario/scenario.h"
+#include "tests/base/error_text.h"
 #include "tests/study/scenario_text.h"
 
 namespace shardsim::jobs_scenario_test {
@@ -140,13 +141,7 @@ TEST_CASE("keys of a job that are wrong or missing are refused with their place"
 
 TEST_CASE("starts and lengths that no run would bridge are refused with their place") {
   const auto refused = [](const std::string& text) -> std::string {
-    try {
-      check_job_groups(read(text), {});
-    } catch (const Error& error) {
-      CHECK(error.failure() == Failure::input);
-      return error.what();
-    }
-    return "";
+    return input_error_of([&] { check_job_groups(read(text), {}); });
   };
   CHECK(refused(kHead + "jobs:\n  - {name: a, " + kGood +
                 "}\n  - {name: b, workload: toy_history, planner: {name: flex}, nodes: [1]}\n")

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "study/scenario/scenario.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::included_files_test {
 
@@ -33,18 +34,7 @@ struct Scratch {
 };
 
 std::string error_reading(const std::string& path, const Overrides& overrides = {}) {
-  try {
-    read_scenario(path, overrides);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool says(const std::string& message, const std::string& part) {
-  const bool found = message.find(part) != std::string::npos;
-  if (!found) MESSAGE("message: ", message);
-  return found;
+  return error_of([&] { read_scenario(path, overrides); });
 }
 
 std::vector<std::string> names_of(const Scenario& scenario) {

@@ -71,7 +71,7 @@ TEST_CASE("the observed payload is asked for where a workload states one, and no
   CHECK(test::read(head + "workload: rm1\npayload: both\n").cases[0].payload_both);
   CHECK(!test::read(head + "workload: rm1\npayload: planned\n").cases[0].payload_both);
   CHECK(test::read(head + "workload: toy_history\n").cases[0].payload_both);
-  CHECK(test::says(
+  CHECK(says(
       test::scenario_error(head + "workload: toy_history\npayload: both\n"),
       "test.yaml:5:10: 'payload: both' has no effect: no table of workload \"toy_history\" states what was observed"));
 }
@@ -88,7 +88,7 @@ TEST_CASE("drawn batches are refused where they cannot be simulated, with place"
   const std::string head = "schema: shardsim.scenario/1\ncluster: toy_2x4\n";
   const std::string drawn = head + "workload: toy_history\nplanner: {name: row_wise}\nload: {batches: drawn}\n";
   const auto refused = [](const std::string& text, const char* part, const Overrides& overrides = {}) {
-    CHECK(test::says(test::scenario_error(text, overrides), part));
+    CHECK(says(test::scenario_error(text, overrides), part));
   };
   refused(drawn + "iterations: 6\n", "test.yaml:6:13: 'iterations' has no effect when batches are drawn");
   refused(drawn + "steady: 1e-3\n", "'steady' has no effect when batches are drawn");

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/tree/map_reader.h"
+#include "tests/base/error_text.h"
 #include "tests/study/scenario_text.h"
 
 namespace shardsim::scenario_test {
@@ -351,12 +352,7 @@ TEST_CASE("bases merge map by map, relative to the file that names them, and end
   CHECK(cluster.gpu.model == "toy");
 
   const auto load_error = [&](const std::string& name) -> std::string {
-    try {
-      load_named(name, "clusters", scratch.path.string(), {});
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return error_of([&] { load_named(name, "clusters", scratch.path.string(), {}); });
   };
   scratch.put("a.yaml", "schema: shardsim.cluster/1\nbase: ./b.yaml\nname: a\n");
   scratch.put("b.yaml", "schema: shardsim.cluster/1\nbase: ./a.yaml\nname: b\n");

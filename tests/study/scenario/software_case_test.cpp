@@ -6,7 +6,6 @@
 namespace shardsim::software_case_test {
 
 using test::read;
-using test::says;
 using test::scenario_error;
 
 namespace {

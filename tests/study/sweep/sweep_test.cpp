@@ -19,13 +19,7 @@ Sweep sweep_of(const std::string& lines, const SweepRequest& request = {}, const
 }
 
 std::string error_of(const std::string& lines, const SweepRequest& request = {}) {
-  try {
-    sweep_of(lines, request);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { sweep_of(lines, request); });
 }
 
 }  // namespace

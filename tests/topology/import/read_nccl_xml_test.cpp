@@ -321,6 +321,8 @@ TEST_CASE("a NIC in a slot like those of the GPUs keeps its rate, whatever the l
   const ClusterSpec wide = imported(slots(kSmall, "8.0 GT/s PCIe", "16"));
   const ClusterSpec narrow = imported(slots(kSmall, "16.0 GT/s PCIe", "8"));
   CHECK(narrow.pcie.lanes == 8);
+  CHECK(notes(wide, "PCIe generation: the file says 3, and the model"));
+  CHECK_FALSE(notes(narrow, "PCIe generation: the file says"));
   CHECK(pcie_line_rate(narrow.pcie) == pcie_line_rate(wide.pcie));
   CHECK(narrow.nics->rate == wide.nics->rate);
   CHECK(narrow.nics->rate_basis == wide.nics->rate_basis);

@@ -300,6 +300,14 @@ TEST_CASE("a file of nvidia-smi names its GPU") {
         }).find("x:2: GPUs of several models: \"NVIDIA A30\" and \"NVIDIA L40S\"") == 0);
 }
 
+TEST_CASE("GPUs that a file lists of another model than --gpu names are told") {
+  const std::string list = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\nGPU 1: NVIDIA H200 (UUID: GPU-2)\n";
+  NodeInventory node;
+  note_other_gpus(list, find_gpu_model("H100-SXM5-80GB"), node);
+  REQUIRE(node.notes.size() == 1);
+  CHECK(node.notes[0] == "line 2 lists \"NVIDIA H200\", and all GPUs are taken for H100-SXM5-80GB, as --gpu says");
+}
+
 TEST_CASE("GeForce GPUs of the series 40 and 50 do not copy to each other directly") {
   const std::string two = " GPU0 GPU1\nGPU0 X PHB\nGPU1 PHB X\n";
   CHECK_FALSE(imported(two, "RTX-4090").pcie.p2p);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "program/timeline/timeline_figures.h"
+#include "tests/base/error_text.h"
 #include "tests/program/sample_timeline.h"
 #include "validate/comparison/compared_side.h"
 #include "validate/comparison/comparison_report.h"
@@ -39,18 +40,18 @@ TimelineComparison compare(const Timeline& predicted, Timeline observed) {
 }
 
 std::string message_of(const Timeline& predicted, const Timeline& observed) {
-  try {
-    compare(predicted, observed);
-    return "";
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
+  return input_error_of([&] { compare(predicted, observed); });
 }
 
-bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.find(part) != std::string::npos;
+TEST_CASE("where a profiler marks steps, figures of whole iterations are those of the middle step") {
+  ComparedPair marked = kPair;
+  marked.steps_ms = {0.1, 0.16, 0.13, 0.12};  // of 40, 100, 70 and 60 us exposed: the middle ones are 60 and 70
+  const TimelineComparison found = compare_timelines(one_rank({40}), one_rank({40, 100, 70, 60}), marked);
+  CHECK(found.iteration.observed_ms.median == doctest::Approx(0.12));
+  CHECK(found.exposed.observed_ms.median == doctest::Approx(0.06));
+  CHECK(found.exposed.observed_ms.max == doctest::Approx(0.1));
+  CHECK(found.ranks.front().exposed.observed_ms.median == doctest::Approx(0.06));
+  CHECK(compare(one_rank({40}), one_rank({40, 100, 70, 60})).exposed.observed_ms.median == doctest::Approx(0.065));
 }
 
 TEST_CASE("a timeline beside itself is off by nothing") {

@@ -4,19 +4,14 @@
 
 #include <string>
 
+#include "tests/base/error_text.h"
 #include "tests/validate/execute/sample_programs.h"
 
 namespace shardsim::sample {
 
 // The message with which the fusions of a program are refused; empty where they are not.
 inline std::string fusion_fault(const Program& program) {
-  try {
-    fusions(program);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { fusions(program); });
 }
 
 // One line that names an operation and holds the part.

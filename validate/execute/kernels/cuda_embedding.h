@@ -10,7 +10,7 @@
 
 namespace shardsim::cuda {
 
-// The embedding kernels on a GPU (cpu_embedding.h has their CPU twins, with the same contracts). All pointers are of
+// The embedding kernels on a GPU (cpu_kernels.h has their CPU twins, with the same contracts). All pointers are of
 // device memory; everything is launched on `stream` and nothing is allocated or waited for, so calls can be timed with
 // events. Arenas, gradients and states start at a multiple of 16 bytes, as cudaMalloc gives them. Indices are not
 // checked: one outside its table reads or writes foreign memory.

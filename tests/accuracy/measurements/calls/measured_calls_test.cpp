@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/tree/yaml.h"
 #include "study/scenario/scenario.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::measured_calls_test {
 namespace {
@@ -55,12 +56,7 @@ std::string call_fault(const std::string& name, const std::string& text, const W
   std::filesystem::create_directories(folder);
   const std::string path = (folder / name).string();
   write_file(path, text);
-  try {
-    read_measured_calls(path, {workload, {}});
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { read_measured_calls(path, {workload, {}}); });
 }
 
 const std::string kShards =

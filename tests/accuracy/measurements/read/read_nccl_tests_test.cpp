@@ -224,6 +224,15 @@ TEST_CASE("labels of launchers before the lines are taken off, and a lost # is n
   CHECK(log(edited(bare, "wrong     time", "#wrong     time")).rows.size() == 2);
 }
 
+TEST_CASE("blanks that do not break, as pages of wikis have them, keep columns apart") {
+  std::string pasted;
+  for (const char c : kLog) pasted += c == ' ' ? "\xc2\xa0" : std::string(1, c);
+  const Measurements found = log(pasted);
+  REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[0].nodes == 2);
+  CHECK(found.rows[0].time->us() == doctest::Approx(100));
+}
+
 TEST_CASE("colours, and quotes around lines, are taken off") {
   const auto around = [](const std::string& begin, const std::string& end) {
     std::string result;

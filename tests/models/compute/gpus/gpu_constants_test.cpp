@@ -13,12 +13,7 @@ namespace shardsim::gpu_constants_test {
 namespace {
 
 std::string fault_of(const std::string& yaml) {
-  try {
-    gpu_table_from_tree(parse_yaml(yaml, "gpus.yaml"), shipped_gpu_table());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { gpu_table_from_tree(parse_yaml(yaml, "gpus.yaml"), shipped_gpu_table()); });
 }
 
 }  // namespace

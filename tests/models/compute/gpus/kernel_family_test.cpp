@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/tree/yaml.h"
 #include "tests/base/edited_text.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::kernel_family_test {
 namespace {
@@ -17,12 +18,7 @@ std::string family_file(const std::string& name) {
 }
 
 std::string family_fault(const std::string& text) {
-  try {
-    kernel_family_from_tree(parse_yaml(text, "f.yaml"));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { kernel_family_from_tree(parse_yaml(text, "f.yaml")); });
 }
 
 }  // namespace

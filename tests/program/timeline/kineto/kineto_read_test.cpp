@@ -9,6 +9,7 @@
 #include "program/timeline/kineto/kineto.h"
 #include "program/timeline/kineto/kineto_names.h"
 #include "program/timeline/timeline_figures.h"
+#include "tests/base/error_text.h"
 #include "tests/program/overlapping_timeline.h"
 #include "tests/program/sample_timeline.h"
 #include "tests/temporary_folder.h"
@@ -26,20 +27,11 @@ KinetoTrace trace_of(const std::string& text, const std::string& path = "rank0.j
 }
 
 std::string message_of(const std::vector<std::pair<std::string, std::string>>& files) {
-  try {
+  return input_error_of([&] {
     std::vector<KinetoTrace> traces;
     for (const auto& [path, text] : files) traces.push_back(trace_of(text, path));
     timeline_from_traces(traces, "traces");
-    return "";
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-}
-
-bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.find(part) != std::string::npos;
+  });
 }
 
 const Timeline::OpInfo& op_named(const Timeline& timeline, const std::string& name) {

@@ -7,6 +7,7 @@
 
 #include "base/document/first_screen.h"
 #include "base/error.h"
+#include "tests/base/error_text.h"
 #include "tests/program/sample_timeline.h"
 
 namespace shardsim::comparison_report_test {
@@ -22,18 +23,8 @@ TimelineSource source(const std::string& path, const std::vector<std::string>& c
 }
 
 std::string message_of(const TimelineSource& predicted, const TimelineSource& observed, const std::string& only = "") {
-  try {
-    compare_sources(predicted, observed, only.empty() ? std::vector<std::string>{} : std::vector{only});
-    return "";
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-}
-
-bool says(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
+  return input_error_of(
+      [&] { compare_sources(predicted, observed, only.empty() ? std::vector<std::string>{} : std::vector{only}); });
 }
 
 TEST_CASE("cases are matched by name; those of one side are told") {
@@ -51,10 +42,10 @@ TEST_CASE("below an observation stands how far it differs from itself, and what 
   observed.cases[0].timeline.measured.more = "SM clock, MHz: 1395 to 1410; throttled: none";
   const std::string text = document_text(
       comparison_document(compare_sources(source("p.h5", {"a"}, false), observed, {}), Medium::terminal), 100, false);
-  CHECK(says(text, "conditions of what was observed"));
-  CHECK(says(text, "1395 to 1410"));
-  CHECK(says(text, "throttled"));
-  CHECK(says(text, "spread of computing from rank to rank"));
+  CHECK(has(text, "conditions of what was observed"));
+  CHECK(has(text, "1395 to 1410"));
+  CHECK(has(text, "throttled"));
+  CHECK(has(text, "spread of computing from rank to rank"));
   const std::string both =
       document_text(comparison_document(compare_sources(source("p.h5", {"a"}, false), source("q.h5", {"a"}, false), {}),
                                         Medium::terminal),
@@ -73,13 +64,13 @@ TEST_CASE("--case chooses the case, and the prediction for an observation of one
         "b");
   CHECK(compare_sources(predicted, source("o.h5", {"main"}, true), {"b"}).cases.at(0).comparison.observed_case ==
         "main");
-  CHECK(says(message_of(predicted, source("o.h5", {"a", "c"}, true), "b"), "o.h5: there is no case \"b\""));
-  CHECK(says(message_of(predicted, source("o.h5", {"a"}, true), "z"), "p.h5: there is no case \"z\""));
-  CHECK(says(message_of(predicted, source("o.h5", {"x", "y"}, true)),
-             "o.h5: the files have no case in common: a, b in p.h5, x, y here"));
+  CHECK(has(message_of(predicted, source("o.h5", {"a", "c"}, true), "b"), "o.h5: there is no case \"b\""));
+  CHECK(has(message_of(predicted, source("o.h5", {"a"}, true), "z"), "p.h5: there is no case \"z\""));
+  CHECK(has(message_of(predicted, source("o.h5", {"x", "y"}, true)),
+            "o.h5: the files have no case in common: a, b in p.h5, x, y here"));
   TimelineSource traces = source("dir", {"kineto"}, true);
   traces.names_no_case = true;
-  CHECK(says(message_of(predicted, traces), "Name it with --case: a, b"));
+  CHECK(has(message_of(predicted, traces), "Name it with --case: a, b"));
   CHECK(compare_sources(predicted, traces, {"a"}).cases.at(0).comparison.notes.empty());
 }
 
@@ -92,7 +83,7 @@ TEST_CASE("--case takes several names and patterns; a case without a partner is 
   CHECK(report.only_predicted == std::vector<std::string>{"rm/b"});
   CHECK(report.only_observed.empty());
   CHECK(compare_sources(predicted, observed, {"a", "*c"}).cases.size() == 2);
-  CHECK(says(message_of(predicted, observed, "q*"), "p.h5: there is no case \"q*\""));
+  CHECK(has(message_of(predicted, observed, "q*"), "p.h5: there is no case \"q*\""));
 }
 
 TEST_CASE("the JSON has every figure under its name, and says what is outside") {
@@ -136,13 +127,13 @@ TEST_CASE("the table names classes, operations, worst operations and verdicts, i
   ComparisonReport report = compare_sources(predicted, source("o.h5", {"main"}, true), {});
   report.tolerance_pct = 10;
   const std::string text = document_text(comparison_document(report, Medium::terminal), 100, false);
-  CHECK(says(text, "2 ranks, 2 iterations observed on A100-SXM4-40GB (node-a, node-b), nccl, NCCL 2.18.3"));
-  CHECK(says(text, "on one side only"));
-  CHECK(says(text, "dense (update)"));
-  CHECK(says(text, "OUTSIDE"));
+  CHECK(has(text, "2 ranks, 2 iterations observed on A100-SXM4-40GB (node-a, node-b), nccl, NCCL 2.18.3"));
+  CHECK(has(text, "on one side only"));
+  CHECK(has(text, "dense (update)"));
+  CHECK(has(text, "OUTSIDE"));
   const std::string unbroken = document_text(comparison_document(report, Medium::terminal), 1000, false);
-  CHECK(says(unbroken, "Largest errors in time: "));
-  CHECK(says(unbroken, " ms per iteration: they are equal within 0.05 %."));
+  CHECK(has(unbroken, "Largest errors in time: "));
+  CHECK(has(unbroken, " ms per iteration: they are equal within 0.05 %."));
   CHECK(unbroken.find("Largest errors in time: ") < unbroken.find("OUTSIDE"));  // the answer stands above its tables
   std::size_t begin = 0;
   while (begin < text.size()) {
@@ -162,7 +153,7 @@ TEST_CASE("the charts have both timelines on one axis, and a point for the itera
   CHECK(std::get<std::string>(lanes.rows[0][1]) == "rank 0 predicted");
   CHECK(std::get<std::string>(lanes.rows[5][1]) == "rank 0 observed");
   CHECK(points.rows.size() == 6);
-  CHECK(says(comparison_html(report), "Predicted beside observed: main"));
+  CHECK(has(comparison_html(report), "Predicted beside observed: main"));
 }
 
 TEST_CASE("two predictions are called first and second everywhere, and neither is said to be observed") {
@@ -177,11 +168,11 @@ TEST_CASE("two predictions are called first and second everywhere, and neither i
     CHECK(shown.find("observed (ms)") == std::string::npos);
     CHECK(shown.find("predicted (ms)") == std::string::npos);
     CHECK(shown.find("Only predicted") == std::string::npos);
-    CHECK(says(shown, "100 (first - second) / second"));
-    CHECK(says(shown, "Only first: only_here"));
+    CHECK(has(shown, "100 (first - second) / second"));
+    CHECK(has(shown, "Only first: only_here"));
   }
-  CHECK(says(page, "First against second"));
-  CHECK(says(page, "<th scope=\"col\">first (ms)<th scope=\"col\">second (ms)"));
+  CHECK(has(page, "First against second"));
+  CHECK(has(page, "<th scope=\"col\">first (ms)<th scope=\"col\">second (ms)"));
 }
 
 // 12 predictions beside others that are shorter by less and less: the second side's first spans end later.
@@ -205,17 +196,17 @@ TEST_CASE("several cases have one answer and a line each, the largest difference
   INFO(screen);
   CHECK(std::count(screen.begin(), screen.end(), '\n') <= kFirstScreenLines);
   CHECK(screen.starts_with("In 12 cases the first and the second differ by "));
-  CHECK(says(screen, "case11: the first is 55.0 % longer, and of its operations differs most sync +0.11 ms"));
-  CHECK(says(screen, "CASES, largest difference first"));
+  CHECK(has(screen, "case11: the first is 55.0 % longer, and of its operations differs most sync +0.11 ms"));
+  CHECK(has(screen, "CASES, largest difference first"));
   CHECK(screen.find("\n  case11 ") < screen.find("\n  case0 "));
   CHECK(screen.find("rrors in time") == std::string::npos);
   const std::string page = comparison_html(report);
   const std::size_t answer = page.find("<p class=\"summary\">In 12&nbsp;cases"),
                     plain = page.find("<p class=\"summary\">In 12 cases");
   CHECK(std::min(answer, plain) < page.find("<table"));
-  CHECK(says(page, "Largest differences in time: "));
-  CHECK(says(page, "How much does each operation differ?"));
-  CHECK(says(comparison_html(twelve_cases(true)), "Largest errors in time: "));
+  CHECK(has(page, "Largest differences in time: "));
+  CHECK(has(page, "How much does each operation differ?"));
+  CHECK(has(comparison_html(twelve_cases(true)), "Largest errors in time: "));
 }
 
 TEST_CASE("cases that are all equal are said to be so") {

@@ -11,6 +11,7 @@
 #include "study/result/result_fields.h"
 #include "study/run/study.h"
 #include "tests/base/edited_text.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::result_json_test {
 namespace {
@@ -190,13 +191,7 @@ StudyResult shipped_study(const std::string& name, const Overrides& overrides) {
 }
 
 std::string refusal_of(const std::string& text) {
-  try {
-    result_from_tree(parse_json(text, "result.json"));
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { result_from_tree(parse_json(text, "result.json")); });
 }
 
 TEST_CASE("a result that is read and written again is the same text: jobs, published numbers, a cross-check") {

@@ -83,11 +83,6 @@ double gradient_mass(const Program& program, int iterations) {
   return total;
 }
 
-bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.find(part) != std::string::npos && message.find('\n') == std::string::npos;
-}
-
 }  // namespace
 
 // The numbers come from a second implementation of the rule, in another language.

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "tests/base/error_text.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/devices/machine.h"
 
@@ -14,13 +15,7 @@ std::string complaint(const std::function<void(Program&)>& spoil) {
   spoil(program);
   ProgramPlaces places;
   places.program.source = "here";
-  try {
-    check_gpu_limits(program, places);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
+  return input_error_of([&] { check_gpu_limits(program, places); });
 }
 
 Op& lookup_of(Program& program) {

@@ -7,6 +7,11 @@
 
 namespace shardsim {
 
+// What is installed beside a program, made from the declarations that its help is made from.
+
+// The manual page, section 1, as troff source for `man`: all commands on one page.
+std::string manual_page(const Command& program);
+
 // Shells that a program can complete its words for.
 std::vector<std::string> completed_shells();
 

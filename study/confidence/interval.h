@@ -58,6 +58,8 @@ class ErrorModel {
   Interval wordless_interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
                              const DrawnSpread& spread = {}, const std::string& left_out = "") const;
 
+  // True where an iteration of this model was published of this system.
+  bool has_published(const IterationSetting& setting) const;
   const std::vector<Residual>& residuals() const { return residuals_; }
   const ClassErrors& classes() const { return classes_; }
   const ClassErrors& rests() const { return rests_; }

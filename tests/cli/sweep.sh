@@ -87,6 +87,13 @@ for name in published unpublished; do
 done
 check "which is another one where its own system counts" bash -c '! cmp -s published.ran unpublished.ran'
 
+# A model that is published on its own cluster is so for a sweep, too, whose scenario states no published time.
+run run "$source/scenarios/flexshard.yaml" --case rm1/row_wise --json -o ran_rm1
+jq -r '.cases[0].interval | [.low_ms, .high_ms] | join(" ")' streams/out >rm1.ran
+run sweep "$source/scenarios/sweep_planners.yaml" -q -o swept_rm1 --set 'sweep={axes: {workload.batch_per_gpu: [2048, 4096]}}'
+check "a published model has one range: $(cat streams/err)" [ "$(cat rm1.ran)" = "$(cell swept_rm1/sweep.csv 2 low_ms) $(cell swept_rm1/sweep.csv 2 high_ms)" ]
+check "a sweep over batches says what takes as long at each of them" grep -q 'takes 102 ms at every batch' streams/out
+
 echo "-- rows in host memory"
 scenario host.yaml 'axes: {planner: [row_wise, {label: spilt, name: torchrec, constraints: {history: {compute_kernels: [fused_uvm_caching]}}}]}'
 run sweep host.yaml -o host -q

@@ -107,7 +107,7 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
       const auto& efficiency = result.scaling_efficiency[point];
       row.cells.push_back(efficiency ? fmt::format("{:.1f}", 100 * *efficiency) : "-");
     }
-    row.cells.push_back(here.limited_by);
+    row.cells.push_back(unit_in_short(here.limited_by));
     if (page) row.cells.push_back(fixed(100 * here.limit_share, 0));
     sheet.rows.push_back(std::move(row));
   }
@@ -313,6 +313,8 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   // All notes are printed on a terminal, where one of them says it.
   if (const std::string text = sweep_torchrec_warning(result, sorted); medium != Medium::terminal && !text.empty())
     document.blocks.emplace_back(Paragraph{text, Paragraph::Role::notice});
+  if (std::string same = same_rest_sentence(result, sorted); !same.empty())
+    document.blocks.emplace_back(Paragraph{std::move(same), Paragraph::Role::notice});
   std::vector<Chart> charts;
   if (std::string cheapest = cheapest_text(result, fastest); medium == Medium::screen && !cheapest.empty())
     document.blocks.emplace_back(Paragraph{std::move(cheapest), Paragraph::Role::summary});

@@ -326,10 +326,15 @@ std::string choice_sentence(const StudyResult& study) {
   if (take_as_long(study, choice.chosen, next.name))
     return fmt::format("{} and {} take as long{}.", choice.chosen, next.name,
                        why_first(study, choice.chosen, next.name));
+  const Choice::Other& doubtful = *std::ranges::min_element(choice.others, {}, &Choice::Other::chance);
+  const std::string than = doubtful.chance < next.chance ? fmt::format(", and than {} only with {} %", doubtful.name,
+                                                                       chance_cell(doubtful.chance))
+                                                         : "";
   return fmt::format(
-      "{} is faster than {} with a probability of {} %; choosing it costs {} % on average compared with always "
-      "choosing the faster one.",
-      choice.chosen, next.name, chance_cell(next.chance), regret_cell(next.regret_pct));
+      "{} is faster than {} with a probability of {} %{}; choosing it costs {} % on average compared with always "
+      "choosing the faster one{}.",
+      choice.chosen, next.name, chance_cell(next.chance), than, regret_cell(doubtful.regret_pct),
+      than.empty() ? "" : fmt::format(" of it and {}", doubtful.name));
 }
 
 }  // namespace shardsim

@@ -86,7 +86,7 @@ Sheet::Row screen_row(const CaseResult& item, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), item.interval ? interval_cell(*item.interval) : "-",
            grouped(item.samples_per_s), fixed(bytes / kGiB, 2),
            fixed((static_cast<double>(item.memory_capacity) - bytes) / kGiB, 2),
-           item.limit.what.empty() ? "-" : unit_in_words(item.limit.what), fixed(100 * item.limit.share, 0)},
+           item.limit.what.empty() ? "-" : unit_in_short(item.limit.what), fixed(100 * item.limit.share, 0)},
           false};
 }
 

@@ -125,9 +125,16 @@ std::string signed_hundredths(double value) {
   return std::abs(value) < 0.005 ? "0.00 %" : fmt::format("{:+.2f} %", value);
 }
 
+constexpr const char* kAnotherOrder = "another order";
+
+// True where what should help makes the iteration tellingly longer.
+bool is_longer(const Supposed& each) {
+  return each.shorter_pct < -kNothingShorter;
+}
+
 // What the figures of a lever do not say.
 const char* remark_on(const Elasticity& lever) {
-  if (lever.is_longer_when_better()) return "another order";
+  if (lever.is_longer_when_better()) return kAnotherOrder;
   if (lever.switches) return "another path";
   // A smaller batch that shortens iterations by less than itself.
   const bool loses = lever.lever == "batch" && lever.better_pct && *lever.better_pct > -100 * kLeverStep;
@@ -152,12 +159,24 @@ Sheet supposed_sheet(const Help& help) {
   const int places = decimals_for(help.iteration_ms);
   Sheet sheet;
   sheet.columns = {{"supposed", false, true}, {"iteration ms"}, {"% shorter"}};
+  const bool reordered = std::ranges::any_of(help.supposed, is_longer);
+  if (reordered) sheet.columns.push_back({"", false});
   for (const Supposed& each : help.supposed) {
     const bool nothing = is_nothing(each.shorter_pct, 0.05, kNothingShorter);
     sheet.rows.push_back(
         {{each.text, fixed(each.iteration_ms, places), nothing ? kNothing : fixed(each.shorter_pct, 1)}, false});
+    if (reordered) sheet.rows.back().cells.emplace_back(is_longer(each) ? kAnotherOrder : "");
   }
   return sheet;
+}
+
+std::string supposed_legend(const Help& help) {
+  std::string legend = "All of these are simulated, with the plan kept.";
+  if (std::ranges::any_of(help.supposed, is_longer))
+    legend +=
+        " another order: what is free or faster lets operations that share streams and links come in another order, in "
+        "which the iteration happens to be longer; how much it helps by itself is not to be read off this figure.";
+  return legend;
 }
 
 // The best of the suppositions that somebody can choose, as nobody can free a NIC: "" where none is worth a line.
@@ -192,7 +211,7 @@ void add_help(Document& document, const Help& help) {
       elasticities_sheet(help));
   for (const std::string& remark : help.remarks) section.blocks.emplace_back(Paragraph{remark});
   document.add(std::move(section));
-  document.add(table_section("And if", "All of these are simulated, with the plan kept.", supposed_sheet(help)));
+  document.add(table_section("And if", supposed_legend(help), supposed_sheet(help)));
 }
 
 }  // namespace

@@ -342,6 +342,11 @@ scenario zipped.yaml 'zip: {cluster.nodes: [1, 2], workload.batch_per_gpu: [1, 2
 refuse 2 'zipped axes have 2 and 3 values' sweep zipped.yaml -o bad
 scenario twice.yaml 'axes: {cluster.nodes: [1, 1]}'
 refuse 2 'twice' sweep twice.yaml -o bad
+scenario zipped_twice.yaml 'zip: {cluster.nodes: [1, 2, 1], cluster.cost_per_gpu_hour: [3, 3, 3]}'
+refuse 2 'zipped axes have "cluster.nodes" "1", "cluster.cost_per_gpu_hour" "3" twice' sweep zipped_twice.yaml -o bad
+scenario zipped.yaml 'zip: {cluster.nodes: [1, 2], cluster.cost_per_gpu_hour: [3, 3]}'
+run sweep zipped.yaml -q -o zipped
+check "zipped axes may have a value twice: $(cat streams/err)" [ "$(grep -c ',ok,' zipped/sweep.csv)" -eq 2 ]
 refuse 2 "has no 'sweep'" sweep "$source/scenarios/toy.yaml" -o bad
 refuse 2 'argument --set cluster.nics.rate.*axis' sweep grid.yaml -o bad --set 'cluster.nics.rate=1 Gbit/s'
 refuse 2 'holds the points of another sweep' sweep worlds.yaml -o grid

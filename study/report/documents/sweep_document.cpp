@@ -223,7 +223,8 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   const std::string_view mean = is_first_on_average(result, sorted, order)
                                     ? " on average over the placements of hot rows, of which one is told"
                                     : "";
-  const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
+  const std::string within = ", " + counted(static_cast<std::size_t>(best.world_size), "GPU") +
+                             (best.interval ? ", 80 % within " + interval_cell(*best.interval) : "");
   return fmt::format("{}{}, busiest: {}). {}", best_by(result, first, order, mean), within,
                      unit_in_words(best.limited_by), points) +
          peak_warning(result, fastest) + host_warning(result, fastest, first);

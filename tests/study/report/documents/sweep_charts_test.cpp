@@ -145,7 +145,8 @@ TEST_CASE("the first sentence names the best point by what points are sorted by"
     CAPTURE(text.substr(0, 200));
     CHECK(text.starts_with(with));
   };
-  begins(SweepOrder::samples, "Most samples per second: 110 at planner b, nodes 4, batch_per_gpu 8 (1.000 ms, 16 GPUs, busiest");
+  begins(SweepOrder::samples,
+         "Most samples per second: 110 at planner b, nodes 4, batch_per_gpu 8 (1.000 ms, 16 GPUs, busiest");
   begins(SweepOrder::iteration, "Shortest iteration: 0.5000 ms at planner a, nodes 2, batch_per_gpu 16 (103 samples");
   begins(SweepOrder::cost,
          "Least cost of a million samples: 47.6 at planner a, nodes 4, batch_per_gpu 16 (105 samples");

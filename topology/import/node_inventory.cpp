@@ -304,6 +304,12 @@ GpuModel chosen_model(const ImportOptions& options) {
   return model;
 }
 
+Error gpu_off_switch(const Place& place, const std::string& gpu) {
+  return input_error(place, gpu + " has no NVLink to the switch, others have",
+                     "Its links are down: repair it, or leave it out of the file. Either all GPUs of a node have links "
+                     "to the NVSwitch, or none");
+}
+
 ClusterSpec cluster_of(NodeInventory node, const ImportOptions& options) {
   if (node.gpus.empty()) {
     throw input_error(node.place, "no GPU in the file", "Import a description of a node with GPUs");

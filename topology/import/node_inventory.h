@@ -60,6 +60,10 @@ struct ImportOptions {
   bool gpu_model_may_be_assumed = false;  // else a file that does not name the model needs `gpu_model`
 };
 
+// One GPU of a node has no NVLinks, and the others have them to a switch. A switch of the model joins all GPUs of a
+// node.
+Error gpu_off_switch(const Place& place, const std::string& gpu);
+
 // True when a list of NICs names this one: prefixes of names, whole names after a leading "=", all others after a
 // leading
 // "^", as in "mlx5_0,mlx5_1", "=mlx5_1" and "^mlx5_8" (NCCL_IB_HCA of NCCL's documentation; ports are not looked at).

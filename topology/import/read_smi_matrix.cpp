@@ -245,7 +245,30 @@ bool has_lost_links(const std::vector<int>& to_switch, const GpuModel& model) {
   return *most == model.nvlinks || (to_others > model.nvlinks && 4 * *least >= 3 * model.nvlinks);
 }
 
+// The GPU without NVLinks of a board whose other GPUs are all on the switch. As many links between each two of them as
+// a GPU has in all cannot be links of pairs.
+std::optional<std::size_t> unlinked_gpu(const SmiTable& table, const Cells& cells, const GpuModel& model) {
+  const auto links = [&](std::size_t a, std::size_t b) { return a == b ? 0 : cells[a][b].nvlinks; };
+  std::vector<std::size_t> linked;
+  std::optional<std::size_t> off;
+  for (std::size_t a = 0; a < table.gpus; ++a) {
+    bool has_any = false;
+    for (std::size_t b = 0; b < table.gpus; ++b) has_any = has_any || links(a, b) > 0;
+    if (has_any)
+      linked.push_back(a);
+    else if (!off)
+      off = a;
+  }
+  if (linked.size() < 3) return std::nullopt;
+  for (const std::size_t a : linked)
+    for (const std::size_t b : linked)
+      if (a != b && links(a, b) != model.nvlinks) return std::nullopt;
+  return off;
+}
+
 void add_nvlinks(const SmiTable& table, const Cells& cells, const GpuModel& model, NodeInventory& node) {
+  if (const auto off = unlinked_gpu(table, cells, model))
+    throw gpu_off_switch(table.rows[*off].place, table.rows[*off].name);
   const std::vector<int> to_switch = table.gpus > 2 ? links_to_switch(table, cells) : std::vector<int>{};
   if (has_lost_links(to_switch, model)) {
     node.switch_links = to_switch;

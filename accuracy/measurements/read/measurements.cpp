@@ -12,6 +12,7 @@
 #include "base/read_files.h"
 #include "base/text.h"
 #include "base/tree/json.h"
+#include "base/utf16.h"
 
 namespace shardsim {
 namespace {
@@ -47,22 +48,6 @@ Measurements read_log(const std::string& path, const RunHints& hints) {
   return read_nccl_tests_log(log, path, hints);
 }
 
-// A program's output on Windows: two bytes a character, in the order that the mark at its beginning says. Whatever is
-// not ASCII is no part of a table, and becomes "?".
-bool is_utf16(std::string_view text) {
-  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
-}
-
-std::string ascii_of_utf16(std::string_view text) {
-  const std::size_t low = text.starts_with("\xff\xfe") ? 0 : 1;
-  std::string ascii;
-  for (std::size_t at = 2; at + 1 < text.size(); at += 2) {
-    const char character = text[at + low];
-    ascii += text[at + 1 - low] == '\0' && character > 0 ? character : '?';
-  }
-  return ascii;
-}
-
 bool has_only_carriage_returns(std::string_view head) {
   return head.find('\r') != std::string_view::npos && head.find('\n') == std::string_view::npos;
 }
@@ -86,6 +71,14 @@ Measurements read_json_below_log(const std::string& path, std::size_t begin, con
                               path, hints);
 }
 
+// Whatever is not ASCII is no part of what is read of it.
+Measurements read_utf16(const std::string& path, const RunHints& hints) {
+  const std::string text = ascii_of_utf16(read_file(path, kMostFile));
+  if (looks_like_csv(text, path)) return read_measurement_csv(text, path);
+  return first_character(text) == '{' ? read_nccl_tests_json(text, path, hints)
+                                      : read_nccl_tests_text(text, path, hints);
+}
+
 Measurements read_one(const std::string& path, const RunHints& hints) {
   if (!is_file(path)) read_file(path, kMostFile);  // refuses what is no file in the words of all commands
   const std::string head = head_of(path);
@@ -93,8 +86,8 @@ Measurements read_one(const std::string& path, const RunHints& hints) {
   if (first == '\0')
     throw input_error({path}, head.find('\0') == head.npos ? "the file is empty" : "the file is no text",
                       "Give measurements: " + join(kEndings));
+  if (is_utf16(head)) return read_utf16(path, hints);
   if (looks_like_csv(head, path)) return read_measurement_csv(read_file(path, kMostFile), path);
-  if (is_utf16(head)) return read_nccl_tests_text(ascii_of_utf16(read_file(path, kMostFile)), path, hints);
   if (has_only_carriage_returns(head)) {
     std::string text = read_file(path, kMostFile);
     std::ranges::replace(text, '\r', '\n');

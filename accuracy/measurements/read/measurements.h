@@ -43,11 +43,12 @@ struct MeasuredRow {
 
   // Counted in logs, whose nodes are hosts; a node of a cluster may be an NVLink domain of several.
   bool counts_hosts = false;
-  int ranks = 0;           // of one group, also where it is not known how they lie on hosts; 0: not said
-  int most_hosts = 0;      // nodes that the ranks of a group lie on at most, where the log lists all; 0: not known
-  int least_on_host = 0;   // ranks of a group that lie on one host together, by the lines that are left; 0: not known
-  std::string counted_by;  // which lines and rates of the log say so
-  std::string gpu;         // as the driver names it
+  int ranks = 0;            // of one group, also where it is not known how they lie on hosts; 0: not said
+  int most_hosts = 0;       // nodes that the ranks of a group lie on at most, where the log lists all; 0: not known
+  int least_on_host = 0;    // ranks of a group that lie on one host together, by the lines that are left; 0: not known
+  int gpus_of_process = 0;  // all on one host, where no line about ranks says more; 0: not known
+  std::string counted_by;   // which lines and rates of the log say so
+  std::string gpu;          // as the driver names it
   SwitchedOff switched_off;
   std::string caveat;  // why no prediction can be judged by the row, as the log tells; "": none
 

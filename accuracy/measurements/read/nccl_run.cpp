@@ -83,6 +83,11 @@ std::string mixed_models(const std::vector<RunDevice>& devices) {
                           : "";
 }
 
+std::string join_filled(std::vector<std::string> texts) {
+  std::erase(texts, "");
+  return join(texts);
+}
+
 bool is_slice(const RunDevice& device) {
   return device.name.find(" MIG ") != std::string::npos;
 }
@@ -119,7 +124,13 @@ NcclRuns::NcclRuns(const std::string& source, const RunHints& hints)
   system_ = hints.system.empty() ? std::filesystem::path(source).stem().string() : hints.system;
 }
 
+void NcclRuns::start(const NcclCommand& command, const Place& place) {
+  start(command.program, place);
+  method_.read_command(command);
+}
+
 void NcclRuns::start(const std::string& program, const Place& place) {
+  end_rows();
   finish();
   devices_.clear();
   earlier_devices_.clear();
@@ -133,12 +144,29 @@ void NcclRuns::start(const std::string& program, const Place& place) {
                                                           known_names_hint(name, collective_kind_names()));
 }
 
+void NcclRuns::foreign_library(const std::string& name, const Place& place) {
+  end_rows();
+  if (unknown_program_) return;
+  unknown_program_ = input_error(place, fmt::format("the rows are of {}, not of NCCL", name),
+                                 "Only collectives of NCCL are predicted");
+  lose(*unknown_program_);
+}
+
+void NcclRuns::end_rows() {
+  if (rows_.empty()) return;
+  finish();
+  wrong_.clear();
+  devices_.clear();
+  method_ = {};
+}
+
+RunMethod& NcclRuns::method() {
+  end_rows();
+  return method_;
+}
+
 void NcclRuns::begin_devices() {
-  if (!rows_.empty()) {
-    finish();
-    wrong_.clear();
-    devices_.clear();
-  }
+  end_rows();
   earlier_devices_ = std::move(devices_);
   devices_.clear();
 }
@@ -225,6 +253,7 @@ std::string NcclRuns::caveat() const {
   if (std::ranges::any_of(devices_, is_slice)) add("a rank has a slice of a GPU (MIG), not a whole one");
   add(shared_gpu(devices_));
   add(mixed_models(devices_));
+  add(method_.not_one_call());
   add(wrong_text());
   return join(reasons, "; ");
 }
@@ -269,7 +298,7 @@ void NcclRuns::finish_run() {
         first, fmt::format("busbw / algbw is {:.4g}, which {} never has", ratio.middle(), collective_kind_name(*kind)),
         "Is it another collective?"));
   }
-  const RankCounts counts = count_ranks(devices_, ratio, *kind);
+  const RankCounts counts = count_ranks(devices_, ratio, *kind, method_);
   if (!counts.conflict.empty())
     return lose_rows(input_error(first, fmt::format("{}: {}", counts.said_by, counts.conflict),
                                  "Give the whole log, of runs with as many GPUs on every node"));
@@ -298,6 +327,7 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
     row.ranks = counts.ranks;
     row.most_hosts = counts.most_hosts;
     row.least_on_host = counts.least_on_host;
+    row.gpus_of_process = counts.gpus_of_process;
     row.groups_at_once = counts.groups_at_once;
     row.counted_by = counts.said_by;
     row.counts_hosts = true;
@@ -318,7 +348,7 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
   const std::string followed = settings_.followed();
   if (!followed.empty())
     note(fmt::format("{} predicted with {} as the log says", counted(rows_.size(), "row"), followed));
-  if (const std::string other = settings_.not_followed(); !other.empty())
+  if (const std::string other = join_filled({settings_.not_followed(), method_.unlike()}); !other.empty())
     note(fmt::format("{} measured with {}, which no prediction follows", counted(rows_.size(), "row"), other));
   rows_.clear();
 }

@@ -1,5 +1,7 @@
 #include "accuracy/measurements/read/run_settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -14,6 +16,7 @@ namespace {
 
 constexpr const char* kNetwork = "network";
 constexpr const char* kListed = "listed NICs";
+constexpr const char* kVersion = "NCCL version";
 
 bool is_set(const std::string& value) {
   return !value.empty();
@@ -104,6 +107,24 @@ constexpr std::array<Variable, 25> kVariables = {{
     {"NCCL_NSOCKS_PERTHREAD", Variable::Use::not_followed},
 }};
 
+// What NCCL got in the course of time, each with the first minor version of NCCL 2 that has it (its release notes).
+struct Since {
+  std::string_view name;
+  int minor = 0;
+};
+
+constexpr std::array<Since, 3> kAlgorithmsSince = {{{"NVLS", 17}, {"NVLSTree", 18}, {"PAT", 23}}};
+constexpr int kPxnSince = 12;
+
+// The minor version of "2.14.3", "2.14.3+cuda11.7" and of the number 21403 or, up to 2.8, 2708; nothing of other texts.
+std::optional<int> minor_version(const std::string& text) {
+  if (text.starts_with("2.")) return whole_number<int>(text.substr(2, text.find_first_not_of("0123456789", 2) - 2));
+  const int code = whole_number<int>(text).value_or(0);
+  if (code >= 20900 && code < 30000) return code / 100 % 100;
+  if (code >= 2000 && code < 2900) return code / 100 % 10;
+  return std::nullopt;
+}
+
 std::string word_at(std::string_view text) {
   const bool is_quoted = text.starts_with('"') || text.starts_with('\'');
   if (is_quoted) text.remove_prefix(1);
@@ -119,7 +140,7 @@ std::string printed_at(std::string_view text) {
 
 // A comment of a script sets nothing, unless a prompt is what looks like one, and neither does advice.
 bool may_set(std::string_view line) {
-  return (!line.starts_with('#') || program_of_command(line)) && line.find(" WARN ") == std::string_view::npos;
+  return (!line.starts_with('#') || command_in(line)) && line.find(" WARN ") == std::string_view::npos;
 }
 
 // The NICs of a host that NCCL_IB_HCA names one by one ("=mlx5_0:1,mlx5_1:1"); 0 where it leaves some out or names a
@@ -179,6 +200,9 @@ std::vector<RunSetting> settings_in(std::string_view line) {
   if (line.find("NCCL_") != std::string_view::npos)
     for (const Variable& variable : kVariables) find_variable(line, variable.name, found);
   if (const auto network = behind(line, "Using network ")) found.push_back({kNetwork, word_at(*network), false});
+  for (const char* const name : {"NCCL version ", "nccl-library=", "compiled with NCCL "})
+    if (const auto version = behind(line, name); version && minor_version(printed_at(*version)))
+      found.push_back({kVersion, printed_at(*version), false});
   if (const auto nics = behind(line, "NET/IB : Using "))
     if (const int count = listed_nics(*nics); count > 0) found.push_back({kListed, std::to_string(count), false});
   return found;
@@ -203,11 +227,26 @@ bool RunSettings::is_on(const std::string& variable) const {
   return is_switched_on(value(variable));
 }
 
+// The algorithms that the version of NCCL does not have, as far as the log says which one it is.
+std::vector<std::string> RunSettings::lacking() const {
+  std::vector<std::string> names;
+  const std::optional<int> minor = minor_version(value(kVersion));
+  for (const auto& [name, since] : kAlgorithmsSince)
+    if (minor && *minor < since) names.emplace_back(name);
+  return names;
+}
+
+bool RunSettings::lacks_pxn() const {
+  const std::optional<int> minor = minor_version(value(kVersion));
+  return minor && *minor < kPxnSince;
+}
+
 std::string RunSettings::algorithms(CollectiveKind kind) const {
   const std::string all = value("NCCL_ALGO"), stated = are_algorithms(all) ? part_of(all, kind) : "";
-  if (!is_nvls_off()) return stated;
-  if (stated.empty()) return "^NVLS,NVLSTree";
-  return stated.starts_with('^') ? stated + ",NVLS,NVLSTree" : stated;
+  std::vector<std::string> without = lacking();
+  if (is_nvls_off()) without.insert(without.begin(), {"NVLS", "NVLSTree"});
+  if (without.empty() || (!stated.empty() && !stated.starts_with('^'))) return stated;
+  return (stated.empty() ? "^" : stated + ",") + join(without, ",");
 }
 
 std::string RunSettings::protocols(CollectiveKind kind) const {
@@ -264,9 +303,15 @@ std::string RunSettings::statements(const Test& is_wanted) const {
 }
 
 std::string RunSettings::followed() const {
-  return statements([](const Variable& variable, const std::string& stated) {
+  const std::string variables = statements([](const Variable& variable, const std::string& stated) {
     return variable.use == Variable::Use::followed && variable.holds(stated);
   });
+  std::vector<std::string> without = lacking();
+  if (lacks_pxn()) without.emplace_back("PXN");
+  if (without.empty()) return variables;
+  const std::string version = value(kVersion);
+  const std::string old = fmt::format("NCCL {}, which lacks {},", version.substr(0, version.find('+')), join(without));
+  return variables.empty() ? old : variables + " " + old;
 }
 
 // Among them lists with a name that NCCL does not have: nobody knows what it did then.

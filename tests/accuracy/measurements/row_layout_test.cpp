@@ -50,6 +50,18 @@ TEST_CASE("hosts of a log are put into the NVLink domains of its cluster, in as 
   CHECK(laid(logged(2, 8, 16), mapped("dgx_h100")) == std::pair{2, 8});
 }
 
+TEST_CASE("processes with all GPUs of a host are on hosts of their own, and others may not be") {
+  const auto of = [](int ranks, int gpus_of_process) {
+    MeasuredRow row = logged(0, 0, ranks);
+    row.gpus_of_process = gpus_of_process;
+    return row;
+  };
+  CHECK(laid(of(16, 8), mapped("dgx_h100")) == std::pair{2, 8});
+  CHECK(laid(of(72, 4), mapped("gb200_nvl72")) == std::pair{1, 72});
+  CHECK(has(fault(of(16, 4), mapped("dgx_h100")), "does not say on how many nodes and GPUs its 16 ranks (some lines)"));
+  CHECK(laid(of(16, 4), mapped("{cluster: dgx_h100, nodes: 2}")) == std::pair{2, 8});
+}
+
 TEST_CASE("the map says how ranks lie on nodes, and must agree with how many there are") {
   const MappedSystem stated = mapped("{cluster: dgx_h100, nodes: 2, gpus_per_node: 8}");
   CHECK(laid(logged(0, 0, 16), stated) == std::pair{2, 8});

@@ -351,6 +351,21 @@ TEST_CASE("cells that contradict each other are refused at their row") {
   CHECK(refuses(torn, "3", "third device"));
 }
 
+TEST_CASE("a GPU whose NVLinks are down, beside others on a switch, is named") {
+  const auto matrix = [](int without) {
+    std::string text = "      GPU0  GPU1  GPU2  GPU3  CPU Affinity  NUMA Affinity\n";
+    for (int a = 0; a < 4; ++a) {
+      text += "GPU" + std::to_string(a);
+      for (int b = 0; b < 4; ++b) text += a == b ? "  X " : a == without || b == without ? "  NODE" : "  NV18";
+      text += "  0-55  0\n";
+    }
+    return text;
+  };
+  CHECK(imported(matrix(4), "B200-SXM-180GB").nvlink.kind == NvlinkKind::nvswitch);
+  CHECK_THROWS_WITH(imported(matrix(2), "B200-SXM-180GB"),
+                    doctest::Contains("4: GPU2 has no NVLink to the switch, others have. Its links are down"));
+}
+
 TEST_CASE("the printed matrix of every shipped cluster reads back to the same classes") {
   for (const auto& [cluster_name, model] : {std::pair{"dgx1_v100", "V100-SXM2-32GB"},
                                             {"dgx_a100_80gb", "A100-SXM4-80GB"},

@@ -18,6 +18,7 @@ struct NodeInventory {
     Place place;
     std::optional<int> capability;  // 80 for 8.0
     std::string model;              // of the catalogue; "" when not known
+    std::string unknown_id{};       // its PCI device, where that is a GPU of NVIDIA and none of the catalogue
   };
   struct Nic {
     std::string name;
@@ -35,7 +36,8 @@ struct NodeInventory {
   std::vector<Nic> nics;
   std::vector<PcieSpec::Switch> tree;
   int sockets = 1;
-  std::string cpu_vendor;  // "" when not known
+  std::string cpu_vendor;   // "" when not known
+  std::string unknown_cpu;  // the vendor that the file states, where NCCL knows nothing of it
   std::string cpu_model;
   std::optional<Bandwidth> cpu_link;
   std::optional<int> pcie_generation;

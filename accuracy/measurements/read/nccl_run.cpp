@@ -83,9 +83,25 @@ std::string mixed_models(const std::vector<RunDevice>& devices) {
                           : "";
 }
 
+// Where a sender's next rank is on another host almost always, its bytes cross more links than where ranks fill the
+// hosts one after the other, as a prediction has them.
+std::string hosts_in_turn(const std::vector<RunDevice>& devices) {
+  std::map<int, std::string> host;
+  for (const RunDevice& device : devices) host[device.rank] = device.host;
+  std::set<std::string> hosts;
+  int changes = 0;
+  for (auto at = host.begin(); at != host.end(); ++at) {
+    hosts.insert(at->second);
+    const auto next = std::next(at);
+    changes += next != host.end() && next->second != at->second;
+  }
+  if (host.empty() || changes < static_cast<int>(hosts.size())) return "";
+  return "its ranks go round the hosts in turn, so that they send to other hosts";
+}
+
 std::string join_filled(std::vector<std::string> texts) {
   std::erase(texts, "");
-  return join(texts);
+  return join(texts, ", ");
 }
 
 bool is_slice(const RunDevice& device) {
@@ -132,8 +148,9 @@ void NcclRuns::start(const NcclCommand& command, const Place& place) {
 void NcclRuns::start(const std::string& program, const Place& place) {
   end_rows();
   finish();
+  // Without rows between, it may be another process of one run.
+  earlier_devices_.insert(earlier_devices_.end(), devices_.begin(), devices_.end());
   devices_.clear();
-  earlier_devices_.clear();
   wrong_.clear();
   const std::string name = base_name(program);
   kind_ = find_collective_kind(name);
@@ -157,6 +174,7 @@ void NcclRuns::end_rows() {
   finish();
   wrong_.clear();
   devices_.clear();
+  earlier_devices_.clear();
   method_ = {};
 }
 
@@ -167,7 +185,7 @@ RunMethod& NcclRuns::method() {
 
 void NcclRuns::begin_devices() {
   end_rows();
-  earlier_devices_ = std::move(devices_);
+  earlier_devices_.insert(earlier_devices_.end(), devices_.begin(), devices_.end());
   devices_.clear();
 }
 
@@ -306,7 +324,8 @@ void NcclRuns::finish_run() {
 }
 
 void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
-  const std::string why = caveat();
+  const std::string in_turn = kind == CollectiveKind::send_recv ? hosts_in_turn(devices_) : "";
+  const std::string why = join_filled({caveat(), in_turn});
   if (!why.empty()) note(fmt::format("{}; no accuracy is claimed of its {}", why, counted(rows_.size(), "row")));
   std::set<std::string> reductions;
   for (const PrintedRow& printed : rows_) {

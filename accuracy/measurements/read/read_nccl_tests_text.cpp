@@ -93,6 +93,27 @@ std::string with_plain_blanks(std::string text) {
   return text;
 }
 
+// Exports of a table keep its columns apart by commas, bars or the like. Which one it is, the header line says.
+class TableColumns {
+ public:
+  // The line with blanks between its columns; "" where it has blanks there already.
+  std::string in_blanks(std::string_view line) {
+    constexpr std::string_view kSeparators = ",|;\t";
+    if (line.find("algbw") != std::string_view::npos) {
+      const std::size_t first = line.find_first_of(kSeparators);
+      separator_ = first == std::string_view::npos ? ' ' : line[first];
+    }
+    if (separator_ == ' ' || line.find(separator_) == std::string_view::npos) return "";
+    std::string plain(line);
+    std::ranges::replace(plain, separator_, ' ');
+    std::erase(plain, '"');
+    return plain.substr(std::min(plain.find_first_not_of(' '), plain.size()));
+  }
+
+ private:
+  char separator_ = ' ';
+};
+
 class LogReader {
  public:
   LogReader(const std::string& source, const RunHints& hints) : source_(source), runs_(source, hints) {}
@@ -113,6 +134,8 @@ class LogReader {
     if (continues && is_of_command_) return runs_.method().read_options(words_in(text));
     is_of_command_ = false;
     if (is_failure(text)) runs_.fail(std::string(text.substr(text.find("Test "))));
+    const std::string cells = columns_.in_blanks(text);
+    if (!cells.empty()) text = cells;
     if (!may_be_ours(text)) return;
     while (text.starts_with('#')) text.remove_prefix(1);
     Words words = words_in(text);
@@ -316,6 +339,7 @@ class LogReader {
   std::string source_;
   NcclRuns runs_;
   LineLabels labels_;
+  TableColumns columns_;
   TableLayout layout_;
   int line_ = 0;
   Words piece_;             // of a row that a message broke

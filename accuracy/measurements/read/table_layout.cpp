@@ -62,7 +62,9 @@ Leading leading_of(const TableLayout& layout, const Words& words) {
 }  // namespace
 
 bool is_figure(const std::string& word) {
-  return word == "N/A" || (!word.empty() && word.find_first_not_of("0123456789.eE+-") == std::string::npos);
+  if (word == "N/A") return true;
+  return word.find_first_of("0123456789") != std::string::npos &&
+         word.find_first_not_of("0123456789.eE+-") == std::string::npos;
 }
 
 bool TableLayout::fits(const Words& words) const {

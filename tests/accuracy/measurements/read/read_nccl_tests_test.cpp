@@ -409,6 +409,57 @@ TEST_CASE("programs before 2018 call the size bytes, and print milliseconds") {
   CHECK(found.rows[0].nodes == 1);
 }
 
+TEST_CASE("exports of a table, with commas, bars or tabs between its columns, are read") {
+  const std::string table =
+      "size,count,type,redop,root,time,algbw,busbw,#wrong,time,algbw,busbw,#wrong\n"
+      "1048576,262144,float,sum,-1,50.0,20.97,36.70,0,51.0,20.56,35.98,0\n";
+  const auto with = [&](char separator) {
+    std::string text = table;
+    std::ranges::replace(text, ',', separator);
+    return text;
+  };
+  std::string bars = edited(with('|'), "\n", "\n---|---|---|---|---|---|---|---\n");
+  for (const std::string& text : {table, with(';'), with('\t'), bars}) {
+    const Measurements found = log(text, "all_reduce.txt");
+    REQUIRE(found.rows.size() == 1);
+    CHECK(found.rows[0].time->us() == doctest::Approx(50));
+    CHECK(found.rows[0].ranks == 8);
+    CHECK_FALSE(told(found, "cannot be used"));
+  }
+  CHECK(has(log_fault("a,b\n1,2\n"), "no table of nccl-tests"));
+}
+
+TEST_CASE("processes that never met are told from their lists of ranks, however many there are") {
+  std::string text;
+  for (int process = 0; process < 4; ++process)
+    text += fmt::format(
+        "# Collective test starting: all_reduce_perf\n# nThread 1 nGpus 1 minBytes 8\n# Using devices\n"
+        "#  Rank  0 Group  0 Pid {} on node-a device  0 [0000:07:00] NVIDIA A100-SXM4-40GB\n",
+        process);
+  text += "#  size count type redop root time algbw busbw\n  1073741824 268435456 float sum -1 1073.74 1000.0 0.00\n";
+  CHECK(has(log_fault(text), "two processes that never met"));
+}
+
+TEST_CASE("where ranks go round the hosts in turn, their sends are not those that are predicted") {
+  const auto run = [](const std::string& program, const char* hosts) {
+    std::string text = "# Collective test starting: " + program + "\n# Using devices\n";
+    for (int rank = 0; rank < 4; ++rank)
+      text += fmt::format("#  Rank  {} Group  0 Pid {} on {} device {} [0000:0{}:00] NVIDIA H200\n", rank, rank,
+                          hosts[rank], rank, rank);
+    return log(text +
+               "#  size count type redop root time algbw busbw\n 1073741824 4 float none -1 10737.4 100.0 100.0\n")
+        .rows.at(0)
+        .caveat;
+  };
+  CHECK(run("sendrecv_perf", "aabb").empty());
+  CHECK(has(run("sendrecv_perf", "abab"), "round the hosts in turn"));
+  CHECK(run("broadcast_perf", "abab").empty());
+  CHECK(log("#  size count type redop root time algbw busbw\n 1073741824 4 float none -1 10737.4 100.0 100.0\n",
+            "sendrecv.log")
+            .rows.at(0)
+            .caveat.empty());  // without lines about ranks
+}
+
 TEST_CASE("a table of another library is refused by its name") {
   CHECK(has(log_fault(edited(kLog, "NCCL version 2.28.9+cuda12.9", "# Initializing MSCCL++")),
             "cluster7.log:10: the rows are of MSCCL++, not of NCCL"));

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include "base/text.h"
@@ -36,6 +37,11 @@ Cell parse_cell(const std::string& text, const Place& place) {
   const char* end = text.data() + text.size();
   const bool is_nvlink = text.starts_with("NV") && std::from_chars(text.data() + 2, end, links).ptr == end;
   if (is_nvlink && links >= 1 && links <= kMostLinksPerGpu) return {Way::hidden, links};
+  static const std::set<std::string, std::less<>> kPeerStates = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"};
+  if (kPeerStates.contains(text))
+    throw input_error(place,
+                      fmt::format("the cell {} is one of nvidia-smi topo -p2p, which shows no paths", excerpt(text)),
+                      "Paste the matrix of nvidia-smi topo -m");
   throw input_error(place, fmt::format("the cell {} is none of X, NV#, PIX, PXB, PHB, NODE, SYS", excerpt(text)),
                     "Paste the matrix as nvidia-smi printed it");
 }
@@ -340,7 +346,12 @@ void note_further(const SmiTable& table, NodeInventory& node) {
 bool looks_like_smi_matrix(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] == '<') return false;
-  return text.find("GPU0") != std::string_view::npos;
+  constexpr std::string_view kGpu = "GPU";  // the first need not be GPU0: a job may have others
+  for (std::size_t at = text.find(kGpu); at != std::string_view::npos; at = text.find(kGpu, at + 1)) {
+    const std::size_t number = at + kGpu.size();
+    if (number < text.size() && text[number] >= '0' && text[number] <= '9') return true;
+  }
+  return false;
 }
 
 NodeInventory read_smi_matrix(std::string_view text, const std::string& source, const GpuModel& model) {

@@ -351,6 +351,19 @@ TEST_CASE("cells that contradict each other are refused at their row") {
   CHECK(refuses(torn, "3", "third device"));
 }
 
+TEST_CASE("a matrix of peer access is called one, and the first GPU may have any number") {
+  CHECK(refuses("      GPU0  GPU1\nGPU0  X     OK\nGPU1  OK    X\n", "2",
+                "the cell \"OK\" is one of nvidia-smi topo -p2p"));
+  CHECK(refuses("      GPU0  GPU1\nGPU0  X     CNS\nGPU1  CNS   X\n", "2", "Paste the matrix of nvidia-smi topo -m"));
+  CHECK(refuses("      GPU0  GPU1  Node Affinity\nGPU0  X     MX  0\nGPU1  MX    X   0\n", "2",
+                "the cell \"MX\" is none"));
+  const std::string later =
+      "      GPU6  GPU7  CPU Affinity  NUMA Affinity\nGPU6  X  NV12  0-7  0\nGPU7  NV12  X  0-7  0\n";
+  CHECK(looks_like_smi_matrix(later));
+  CHECK(imported(later).gpu.count == 2);
+  CHECK_FALSE(looks_like_smi_matrix("GPU 0: NVIDIA H200\n\t Link 0: 26.562 GB/s\n"));
+}
+
 TEST_CASE("a GPU whose NVLinks are down, beside others on a switch, is named") {
   const auto matrix = [](int without) {
     std::string text = "      GPU0  GPU1  GPU2  GPU3  CPU Affinity  NUMA Affinity\n";

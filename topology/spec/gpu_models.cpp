@@ -194,6 +194,13 @@ std::span<const GpuModel> gpu_models() {
   return kModels;
 }
 
+std::string gpu_product_of(std::string_view model) {
+  constexpr std::string_view kBetween = "- ", kDigits = "0123456789";
+  const std::size_t digit = model.find_first_of(kDigits);
+  const std::size_t end = model.find_first_of(kBetween, digit == std::string_view::npos ? 0 : digit);
+  return std::string(model.substr(0, end));
+}
+
 const GpuModel* known_gpu_model(std::string_view name) {
   const std::string wanted = model_name(name);
   const auto found =

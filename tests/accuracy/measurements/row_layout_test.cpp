@@ -145,6 +145,9 @@ TEST_CASE("a log of another GPU than the cluster's is told, however the driver w
   CHECK(told("NVIDIA A100-SXM4-40GB", "dgx_a100_80gb") == "");
   CHECK(has(told("NVIDIA H20-3e", "dgx_h200"), "the log is of NVIDIA H20-3e"));
   CHECK(has(told("NVIDIA GeForce RTX 5090", "pcie_rtx6000d"), "RTX-6000D"));
+  CHECK(
+      has(told("NVIDIA RTX PRO 6000 Blackwell Server Edition", "pcie_rtx6000d"), "the log is of NVIDIA RTX PRO 6000"));
+  CHECK(told("NVIDIA RTX 6000D", "pcie_rtx6000d") == "");
   CHECK(told("AMD EPYC 7V13 64-Core Processor", "emulated_2x4") == "");
   CHECK(told("Intel(R) Xeon(R) Platinum 8480C", "emulated_2x4") == "");
   CHECK(has(told("AMD EPYC", "dgx_h100"), "the log is of ranks on AMD EPYC"));

@@ -16,8 +16,9 @@ namespace shardsim {
 // Hardware that a run did not use, each with the statement of its log that says so, "NCCL_P2P_DISABLE=1"; "": it did.
 struct SwitchedOff {
   std::string peer_to_peer, shared_memory, infiniband, all_but_sockets, gpudirect, nvlinks_of_hosts, other_nics;
-  int nics_left = 0;    // in a host, where `other_nics` says so
-  std::string network;  // that NCCL said it uses, as it calls it ("IB", "AWS", "FasTrak")
+  int nics_left = 0;          // in a host, where `other_nics` says so
+  std::string network;        // that NCCL said it uses, as it calls it ("IB", "AWS", "FasTrak")
+  std::string direct_copies;  // that it did use: by which statement NCCL says that GPUs copied directly; "": not said
 };
 
 // One timing that somebody measured and published: a row of a measurement file, or one line of nccl-tests.

@@ -10,6 +10,7 @@
 
 #include "accuracy/measurements/read/gpu_names.h"
 #include "base/text.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 namespace {
@@ -97,6 +98,13 @@ std::string hosts_in_turn(const std::vector<RunDevice>& devices) {
   }
   if (host.empty() || changes < static_cast<int>(hosts.size())) return "";
   return "its ranks go round the hosts in turn, so that they send to other hosts";
+}
+
+// NVLS is of Hopper and later ones. A name that says nothing may be of one.
+bool may_have_multicast(const std::vector<RunDevice>& devices) {
+  constexpr int kHopper = 90;
+  const GpuModel* const model = devices.empty() ? nullptr : known_gpu_model(devices.front().name);
+  return model == nullptr || model->capability >= kHopper;
 }
 
 std::string join_filled(std::vector<std::string> texts) {
@@ -364,7 +372,7 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
   if (reductions.size() > 1)
     note(fmt::format("operations {} are mixed; each row is predicted by its own",
                      join({reductions.begin(), reductions.end()})));
-  const std::string followed = settings_.followed();
+  const std::string followed = settings_.followed(may_have_multicast(devices_));
   if (!followed.empty())
     note(fmt::format("{} predicted with {} as the log says", counted(rows_.size(), "row"), followed));
   if (const std::string other = join_filled({settings_.not_followed(), method_.unlike()}); !other.empty())

@@ -17,6 +17,9 @@ namespace {
 constexpr const char* kNetwork = "network";
 constexpr const char* kListed = "listed NICs";
 constexpr const char* kVersion = "NCCL version";
+constexpr const char* kNoMulticast = "NVLS";  // why there is none
+// Ways of channels, "0[0] -> 1[1] via P2P/CUMEM", of which any says that NCCL could take it.
+constexpr const char *kByPeers = "P2P", *kByHost = "SHM", *kDirect = "GDRDMA", *kOverHost = "NET";
 
 bool is_set(const std::string& value) {
   return !value.empty();
@@ -193,10 +196,25 @@ void find_variable(std::string_view line, std::string_view variable, std::vector
   }
 }
 
+// What NCCL_DEBUG=INFO tells of the way that data take.
+void find_ways(std::string_view line, std::vector<RunSetting>& found) {
+  for (const std::string_view without : {"NVLS multicast support is not available", " 0 nvls channels"})
+    if (behind(line, without))
+      found.push_back({kNoMulticast, std::string(without.substr(without.find_first_not_of(' '))), false});
+  const auto way = behind(line, " via ");
+  if (!way || line.find(" -> ") == std::string_view::npos) return;
+  const std::string words(way->substr(0, way->find_first_of(" \t\"'")));
+  if (way->starts_with("P2P/")) found.push_back({kByPeers, words, false});
+  if (way->starts_with("SHM/")) found.push_back({kByHost, words, false});
+  if (way->starts_with("NET/"))
+    found.push_back({words.find(kDirect) == words.npos ? kOverHost : kDirect, words, false});
+}
+
 }  // namespace
 
 std::vector<RunSetting> settings_in(std::string_view line) {
   std::vector<RunSetting> found;
+  if (line.find("NCCL INFO") != std::string_view::npos) find_ways(line, found);
   if (line.find("NCCL_") != std::string_view::npos)
     for (const Variable& variable : kVariables) find_variable(line, variable.name, found);
   if (const auto network = behind(line, "Using network ")) found.push_back({kNetwork, word_at(*network), false});
@@ -275,6 +293,10 @@ int RunSettings::most_channels() const {
 SwitchedOff RunSettings::switched_off() const {
   const auto is_local = [](const std::string& level) { return level == "LOC" || level == "0"; };
   SwitchedOff off;
+  if (!value(kByPeers).empty()) off.direct_copies = "via " + value(kByPeers);
+  // Where channels of both kinds are, some of the GPUs are far from each other.
+  if (value(kByPeers).empty() && !value(kByHost).empty()) off.peer_to_peer = "via " + value(kByHost);
+  if (value(kDirect).empty() && !value(kOverHost).empty()) off.gpudirect = "via " + value(kOverHost);
   if (is_local(value("NCCL_P2P_LEVEL"))) off.peer_to_peer = statement("NCCL_P2P_LEVEL");
   if (is_on("NCCL_P2P_DISABLE")) off.peer_to_peer = statement("NCCL_P2P_DISABLE");
   if (is_on("NCCL_SHM_DISABLE")) off.shared_memory = statement("NCCL_SHM_DISABLE");
@@ -302,12 +324,14 @@ std::string RunSettings::statements(const Test& is_wanted) const {
   return join(texts, " ");
 }
 
-std::string RunSettings::followed() const {
+std::string RunSettings::followed(bool has_multicast) const {
   const std::string variables = statements([](const Variable& variable, const std::string& stated) {
     return variable.use == Variable::Use::followed && variable.holds(stated);
   });
   std::vector<std::string> without = lacking();
   if (lacks_pxn()) without.emplace_back("PXN");
+  const std::string& none = value(kNoMulticast);
+  if (has_multicast && !none.empty()) return variables.empty() ? none : variables + " " + none;
   if (without.empty()) return variables;
   const std::string version = value(kVersion);
   const std::string old = fmt::format("NCCL {}, which lacks {},", version.substr(0, version.find('+')), join(without));

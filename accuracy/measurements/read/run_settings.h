@@ -37,8 +37,8 @@ class RunSettings {
   int least_channels() const;            // 0: not said
   int most_channels() const;
   // "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0", those that a prediction follows, and what an old NCCL lacks; "" where there
-  // are none.
-  std::string followed() const;
+  // are none. `has_multicast`: of GPUs that can have NVLS, where NCCL says that it has none.
+  std::string followed(bool has_multicast) const;
   // Those that change how fast a run is, and that no prediction knows of.
   std::string not_followed() const;
 
@@ -50,7 +50,7 @@ class RunSettings {
   bool is_on(const std::string& variable) const;
   std::vector<std::string> lacking() const;
   bool lacks_pxn() const;
-  bool is_nvls_off() const { return value("NCCL_NVLS_ENABLE") == "0"; }
+  bool is_nvls_off() const { return value("NCCL_NVLS_ENABLE") == "0" || !value("NVLS").empty(); }
 
   std::map<std::string, std::string> own_, lasting_;
 };

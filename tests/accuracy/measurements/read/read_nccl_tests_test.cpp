@@ -409,6 +409,31 @@ TEST_CASE("programs before 2018 call the size bytes, and print milliseconds") {
   CHECK(found.rows[0].nodes == 1);
 }
 
+TEST_CASE("the ways that NCCL tells of its channels count as what a run did without") {
+  const std::string head = "a:1:2 [0] NCCL INFO Channel 00/0 : ", by_peers = head + "0[0] -> 1[1] via P2P/CUMEM\n",
+                    by_host = head + "1[1] -> 0[0] via SHM/direct/direct\n",
+                    direct = head + "1[1] -> 8[0] [send] via NET/IB/1(0)/GDRDMA\n",
+                    over_host = head + "8[0] -> 1[1] [receive] via NET/IB/0\n";
+  const auto off = [](const std::string& lines) { return log(lines + kLog).rows.at(0).switched_off; };
+  CHECK(off(by_host).peer_to_peer == "via SHM/direct/direct");
+  CHECK(off(by_peers + by_host).peer_to_peer.empty());  // GPUs of two sockets
+  CHECK(off(by_host + by_peers).peer_to_peer.empty());
+  CHECK(off(over_host).gpudirect == "via NET/IB/0");
+  CHECK(off(over_host + direct).gpudirect.empty());
+  CHECK(off("copied via SHM/direct to 1 -> 2\n").peer_to_peer.empty());  // of another program
+}
+
+TEST_CASE("where NCCL says that it has no NVLS, none is predicted, and GPUs that could have it are told of") {
+  const std::string hopper = edited(kLog, "NVIDIA A100-SXM4-40GB", "NVIDIA H100 80GB HBM3");
+  for (const char* line : {"a:1:2 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
+                           "a:1:2 [0] NCCL INFO 24 coll channels, 24 collnet channels, 0 nvls channels, 32 p2p\n"}) {
+    CHECK(log(line + hopper).rows.at(0).algorithm == "^NVLS,NVLSTree");
+    CHECK(told(log(line + hopper), "2 rows predicted with "));
+    CHECK(log(line + kLog).notes == log(kLog).notes);
+  }
+  CHECK(log("a:1:2 [0] NCCL INFO 24 coll channels, 16 nvls channels, 32 p2p\n" + hopper).rows.at(0).algorithm.empty());
+}
+
 TEST_CASE("exports of a table, with commas, bars or tabs between its columns, are read") {
   const std::string table =
       "size,count,type,redop,root,time,algbw,busbw,#wrong,time,algbw,busbw,#wrong\n"

@@ -198,6 +198,9 @@ void find_variable(std::string_view line, std::string_view variable, std::vector
 
 // What NCCL_DEBUG=INFO tells of the way that data take.
 void find_ways(std::string_view line, std::vector<RunSetting>& found) {
+  const bool is_of_channels =
+      line.find("hannel") != std::string_view::npos || line.find("NVLS") != std::string_view::npos;
+  if (!is_of_channels) return;
   for (const std::string_view without : {"NVLS multicast support is not available", " 0 nvls channels"})
     if (behind(line, without))
       found.push_back({kNoMulticast, std::string(without.substr(without.find_first_not_of(' '))), false});
@@ -214,13 +217,16 @@ void find_ways(std::string_view line, std::vector<RunSetting>& found) {
 
 std::vector<RunSetting> settings_in(std::string_view line) {
   std::vector<RunSetting> found;
-  if (line.find("NCCL INFO") != std::string_view::npos) find_ways(line, found);
+  const bool is_info = line.find("NCCL INFO") != std::string_view::npos;  // most lines of a large log
+  if (is_info) find_ways(line, found);
   if (line.find("NCCL_") != std::string_view::npos)
     for (const Variable& variable : kVariables) find_variable(line, variable.name, found);
   if (const auto network = behind(line, "Using network ")) found.push_back({kNetwork, word_at(*network), false});
-  for (const char* const name : {"NCCL version ", "nccl-library=", "compiled with NCCL "})
+  for (const char* const name : {"NCCL version ", "nccl-library=", "compiled with NCCL "}) {
     if (const auto version = behind(line, name); version && minor_version(printed_at(*version)))
       found.push_back({kVersion, printed_at(*version), false});
+    if (is_info) break;
+  }
   if (const auto nics = behind(line, "NET/IB : Using "))
     if (const int count = listed_nics(*nics); count > 0) found.push_back({kListed, std::to_string(count), false});
   return found;

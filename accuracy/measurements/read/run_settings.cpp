@@ -206,11 +206,13 @@ void find_ways(std::string_view line, std::vector<RunSetting>& found) {
       found.push_back({kNoMulticast, std::string(without.substr(without.find_first_not_of(' '))), false});
   const auto way = behind(line, " via ");
   if (!way || line.find(" -> ") == std::string_view::npos) return;
-  const std::string words(way->substr(0, way->find_first_of(" \t\"'")));
-  if (way->starts_with("P2P/")) found.push_back({kByPeers, words, false});
-  if (way->starts_with("SHM/")) found.push_back({kByHost, words, false});
-  if (way->starts_with("NET/"))
-    found.push_back({words.find(kDirect) == words.npos ? kOverHost : kDirect, words, false});
+  const std::string word(way->substr(0, way->find_first_of(" \t\"'")));
+  if (way->starts_with("P2P/")) found.push_back({kByPeers, word, false});
+  if (way->starts_with("SHM/")) found.push_back({kByHost, word, false});
+  if (!way->starts_with("NET/")) return;
+  // Names of plugins hold blanks: "via NET/NCCL RDMA Plugin v9/0/GDRDMA".
+  const std::string whole(way->substr(0, way->find_first_of("\"'")));
+  found.push_back({whole.find(kDirect) == whole.npos ? kOverHost : kDirect, whole, false});
 }
 
 }  // namespace

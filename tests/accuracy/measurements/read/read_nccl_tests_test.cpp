@@ -420,6 +420,8 @@ TEST_CASE("the ways that NCCL tells of its channels count as what a run did with
   CHECK(off(by_host + by_peers).peer_to_peer.empty());
   CHECK(off(over_host).gpudirect == "via NET/IB/0");
   CHECK(off(over_host + direct).gpudirect.empty());
+  CHECK(off(head + "1[1] -> 8[0] [send] via NET/NCCL RDMA Plugin v9/1(0)/GDRDMA/Shared\n").gpudirect.empty());
+  CHECK(off(head + "1[1] -> 8[0] [send] via NET/AWS Libfabric/1\n").gpudirect == "via NET/AWS Libfabric/1");
   CHECK(off("copied via SHM/direct to 1 -> 2\n").peer_to_peer.empty());  // of another program
 }
 

@@ -160,6 +160,8 @@ void refuse_binary(std::string_view text, const std::string& source, const Place
   if (text.size() > kMaxYamlFile) throw input_error({source}, "over 64 MiB of YAML", "Is this the right file?");
   std::size_t bad = 0;
   if (is_plain_text(text, bad)) return;
+  if (const auto format = binary_format(text); format && fixed == nullptr)
+    throw input_error({source}, fmt::format("the file is {}", format->name), std::string(format->remedy));
   throw input_error(fixed == nullptr ? place_at(text, bad, source) : *fixed, "binary, not text",
                     "YAML files are UTF-8 text without control characters");
 }

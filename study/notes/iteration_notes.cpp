@@ -106,6 +106,12 @@ Notes measured_rest_note(const Known& known) {
       holds_embeddings(dense) ? "lookups, updates and " : "")};
 }
 
+// A trace in the place of the dense part says what it leaves open where it is read, and nobody sees it there.
+Notes traced_dense_note(const Known& known) {
+  const DensePart& dense = known.item.workload.dense;
+  return dense.measured ? dense.measured->notes : Notes{};
+}
+
 // Operations that use a link at once are each timed as if they had it alone.
 Notes uncontended_note(const Known& known) {
   const Tree* const name = known.item.network.find("name");

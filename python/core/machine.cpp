@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "models/collective/collective_prediction.h"
 #include "plan/planner.h"
-#include "plan/torchrec/bridge/planner_options.h"
+#include "plan/torchrec/bridge/planner_request.h"
 #include "plan/torchrec/spec/topology.h"
 #include "python/core/bindings.h"
 #include "python/core/request.h"

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "study/run/case_result.h"
+#include "study/run/published_comparison.h"
 
 namespace shardsim::comparison_test {
 

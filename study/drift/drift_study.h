@@ -87,26 +87,6 @@ inline std::vector<std::string> outside_of(const DriftResult& result) {
   return result.days.empty() ? std::vector<std::string>{} : result.days.front().outside;
 }
 
-// The case as it is on a day, except for rotation, which changes no distribution but only which rows are popular.
-// Errors (Failure::input): a law that lists its rows cannot grow, a table without an exponent has none to change;
-// growth beyond what any workload may have, at the key of `drift` and with the day.
-Workload workload_on(const Workload& workload, const DriftOptions& options, int day);
-
-// The plan of day 0 on tables that have grown: new rows, the least popular ones, join those that were last.
-Plan kept_plan(const Plan& plan, const Workload& before, const Workload& after);
-
-// Bytes of rows and optimizer state that each rank gets by going from one plan to another, when a share `stays` of the
-// rows is as popular as when the first was made and the others have any popularity; as few as can be, for owners within
-// a tier are free to choose.
-struct MovedBytes {
-  std::vector<double> to;                  // [destination]
-  std::vector<std::vector<double>> pairs;  // [source][destination]; empty in worlds of more than 256 ranks
-  double all() const;
-};
-MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks);
-// The time that an all-to-all of them takes.
-double moving_seconds(const MovedBytes& moved, const Cluster& cluster);
-
 // Errors: those of planning on day 0, and of workload_on() for the first day that has some; a case of jobs, of drawn
 // batches or with a `runtime`; a monitored policy of another workload, tables that no policy places (Failure::input).
 DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftOptions& options,

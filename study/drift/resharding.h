@@ -8,6 +8,18 @@
 
 namespace shardsim {
 
+// Bytes of rows and optimizer state that each rank gets by going from one plan to another, when a share `stays` of the
+// rows is as popular as when the first was made and the others have any popularity; as few as can be, for owners within
+// a tier are free to choose.
+struct MovedBytes {
+  std::vector<double> to;                  // [destination]
+  std::vector<std::vector<double>> pairs;  // [source][destination]; empty in worlds of more than 256 ranks
+  double all() const;
+};
+MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks);
+// The time that an all-to-all of them takes.
+double moving_seconds(const MovedBytes& moved, const Cluster& cluster);
+
 // Whether the planner is a search, or asks one for some of the tables.
 bool searches(const Tree& planner);
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "plan/plan_file.h"
+#include "study/drift/drifted_workload.h"
 #include "study/planning/prepared_case.h"
 #include "study/report/documents/drift_document.h"
 #include "tests/base/error_text.h"

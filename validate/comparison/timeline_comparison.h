@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 
 namespace shardsim {
 

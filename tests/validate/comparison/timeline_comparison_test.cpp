@@ -1,14 +1,13 @@
-#include "validate/comparison/timeline_comparison.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "tests/base/error_text.h"
 #include "tests/program/sample_timeline.h"
 #include "validate/comparison/compared_side.h"
 #include "validate/comparison/comparison_report.h"
+#include "validate/comparison/timeline_comparison.h"
 
 namespace shardsim::timeline_comparison_test {
 namespace {

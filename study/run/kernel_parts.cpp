@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/compute/kernels/pytorch_kernels.h"
+#include "models/compute/learned_model.h"
 #include "sim/engine/op_work.h"
 #include "sim/engine/row_facts.h"
 

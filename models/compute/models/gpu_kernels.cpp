@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/compute/cubes.h"
-#include "models/compute/kernels/bag_kernels.h"
 #include "models/compute/kernels/kernels.h"
-#include "models/compute/kernels/pytorch_kernels.h"
+#include "models/compute/kernels/pytorch_times.h"
 #include "models/compute/kernels/table_kernels.h"
 
 namespace shardsim {

@@ -1,4 +1,4 @@
-#include "models/compute/kernels/bag_kernels.h"
+#include "models/compute/kernels/pytorch_times.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include "base/csv.h"
 #include "base/files.h"
 
-namespace shardsim::bag_kernels_test {
+namespace shardsim::pytorch_bag_times_test {
 namespace {
 
 constexpr double kMeasuredRows = 1'000'000;
@@ -95,4 +95,4 @@ TEST_CASE("a bag waits for its rows one after the other, however few bags there 
 }
 
 }  // namespace
-}  // namespace shardsim::bag_kernels_test
+}  // namespace shardsim::pytorch_bag_times_test

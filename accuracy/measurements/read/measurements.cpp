@@ -108,6 +108,15 @@ Measurements read_one(const std::string& path, const RunHints& hints) {
   return read_log(path, hints);
 }
 
+constexpr std::size_t kMostNamedLogs = 4;
+
+// True of output of nccl-tests, of which each file is a system of its own where nobody names it.
+bool are_named_by_files(const std::vector<MeasuredRow>& rows) {
+  return std::ranges::all_of(rows, [](const MeasuredRow& row) {
+    return std::filesystem::path(row.place.source).stem().string() == row.system;
+  });
+}
+
 }  // namespace
 
 void Measurements::append(Measurements more) {
@@ -152,6 +161,31 @@ Measurements read_measurements(const std::string& path, const RunHints& hints) {
   }
   if (all.rows.empty() && first_fault) throw Error(*first_fault);
   return all;
+}
+
+std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, const std::string& label,
+                                        const std::string& measurements) {
+  std::vector<std::string> labels;
+  for (const MeasuredRow& row : rows)
+    if (std::ranges::find(labels, row.system) == labels.end()) labels.push_back(row.system);
+  if (labels.size() > 1 && label.empty()) {
+    if (are_named_by_files(rows))
+      throw input_error({measurements},
+                        fmt::format("these are {} logs, which do not name their system and have the names of their "
+                                    "files: {}",
+                                    labels.size(), first_names(labels, kMostNamedLogs)),
+                        "Give all of them one name with --system, if they are of one");
+    throw input_error({measurements}, fmt::format("the file holds {} systems", labels.size()),
+                      fmt::format("Name one with --system: {}", join(labels)));
+  }
+  if (!label.empty() && std::ranges::find(labels, label) == labels.end()) {
+    throw input_error({"argument --system"}, fmt::format("no row is of system {}", excerpt(label)),
+                      known_names_hint(label, labels));
+  }
+  std::vector<MeasuredRow> chosen;
+  std::ranges::copy_if(rows, std::back_inserter(chosen),
+                       [&](const MeasuredRow& row) { return label.empty() || row.system == label; });
+  return chosen;
 }
 
 }  // namespace shardsim

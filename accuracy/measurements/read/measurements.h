@@ -101,4 +101,9 @@ Measurements read_measurements(const std::string& path, const RunHints& hints);
 // The files of a folder whose names end so, in order of their names. Errors (Failure::input): none does.
 std::vector<std::string> files_ending(const std::string& folder, const std::vector<std::string>& endings);
 
+// The rows of one system: of `label`, or of the only one when it is "". Errors (Failure::input): several systems and no
+// label, a label that none has.
+std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, const std::string& label,
+                                        const std::string& measurements);
+
 }  // namespace shardsim

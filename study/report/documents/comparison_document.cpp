@@ -9,7 +9,6 @@
 #include "base/files.h"
 #include "base/statistics.h"
 #include "base/text.h"
-#include "study/report/page.h"
 #include "study/report/sheets/result_sheets.h"
 #include "validate/comparison/observed_conditions.h"
 
@@ -394,10 +393,6 @@ Document comparison_document(const ComparisonReport& report, Medium medium) {
   document.add({"", {Paragraph{legend_of_times(sides_of(report)), Role::caption}}});
   document.add(notes_section(without_partner(report), ""));
   return document;
-}
-
-std::string comparison_html(const ComparisonReport& report) {
-  return page_html(comparison_document(report, Medium::page));
 }
 
 }  // namespace shardsim

@@ -19,7 +19,4 @@ std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string
 // The text above the tables, then a section per case: its tables, its summary, its notes.
 Document comparison_document(const ComparisonReport& report, Medium medium);
 
-// One self-contained page with the verdict, and the charts and tables of every case. Errors: as page_html().
-std::string comparison_html(const ComparisonReport& report);
-
 }  // namespace shardsim

@@ -288,7 +288,7 @@ class ParsedFiles {
 
   static constexpr std::size_t kMostFiles = 32;
   // Bytes of text: a pool of hundreds of tables is kept, too, for each --set asks for the files of a scenario again.
-  static constexpr std::size_t kMostOfOne = 512 * 1024, kMostOfAll = 2 * 1024 * 1024;
+  static constexpr std::size_t kMostOfOne = std::size_t{1} << 19, kMostOfAll = std::size_t{1} << 21;
 
   std::shared_ptr<const Tree> find(const std::string& path, std::string_view text) {
     const auto known = std::ranges::find(files_, path, &Parsed::path);
@@ -303,7 +303,7 @@ class ParsedFiles {
     while (files_.size() > kMostFiles || kept_ > kMostOfAll) drop(files_.begin());
   }
 
-  void drop(std::deque<Parsed>::iterator file) {
+  void drop(const std::deque<Parsed>::iterator& file) {
     kept_ -= file->text.size();
     files_.erase(file);
   }

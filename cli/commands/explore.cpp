@@ -17,7 +17,6 @@
 #include "cli/commands/shared.h"
 #include "cli/serve/desk.h"
 #include "cli/serve/local_server.h"
-#include "study/explore/explore_page.h"
 #include "study/explore/explorer.h"
 #include "study/report/documents/result_document.h"
 #include "study/report/documents/result_json.h"

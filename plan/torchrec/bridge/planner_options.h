@@ -46,10 +46,10 @@ struct RateKey {
   bool on_gpu, on_cpu;
 };
 inline constexpr RateKey kRateKeys[] = {{"hbm_bandwidth", &Topology::hbm_bandwidth, true, false},
-                                 {"ddr_bandwidth", &Topology::ddr_bandwidth, false, true},
-                                 {"hbm_to_ddr_bandwidth", &Topology::hbm_to_ddr_bandwidth, true, false},
-                                 {"intra_bandwidth", &Topology::intra_host_bandwidth, true, true},
-                                 {"inter_bandwidth", &Topology::inter_host_bandwidth, true, true}};
+                                        {"ddr_bandwidth", &Topology::ddr_bandwidth, false, true},
+                                        {"hbm_to_ddr_bandwidth", &Topology::hbm_to_ddr_bandwidth, true, false},
+                                        {"intra_bandwidth", &Topology::intra_host_bandwidth, true, true},
+                                        {"inter_bandwidth", &Topology::inter_host_bandwidth, true, true}};
 
 // The planner map of a scenario (docs/formats/scenario.md, planner torchrec), read once and used for any workload and
 // cluster.

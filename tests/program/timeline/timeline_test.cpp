@@ -1,10 +1,11 @@
+#include "program/timeline/timeline.h"
+
 #include <doctest/doctest.h>
 
 #include <limits>
 
 #include "base/error.h"
 #include "program/timeline/named_times.h"
-#include "program/timeline/timeline.h"
 #include "tests/program/sample_timeline.h"
 
 namespace shardsim::timeline_test {

@@ -1,3 +1,5 @@
+#include "validate/comparison/timeline_comparison.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include "tests/program/sample_timeline.h"
 #include "validate/comparison/compared_side.h"
 #include "validate/comparison/comparison_report.h"
-#include "validate/comparison/timeline_comparison.h"
 
 namespace shardsim::timeline_comparison_test {
 namespace {

@@ -1,5 +1,3 @@
-#include "models/compute/kernels/pytorch_times.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/files.h"
+#include "models/compute/kernels/pytorch_times.h"
 
 namespace shardsim::pytorch_bag_times_test {
 namespace {

@@ -229,7 +229,10 @@ Document why_document(const Why& why, const Help* help, const std::string& case_
       document.blocks.emplace_back(Paragraph{best, Role::summary});
     add_help(document, *help);
   }
-  document.add(table_section("Critical path", path_legend(why, most), path_sheet(why, most)));
+  Sheet path = path_sheet(why, most);
+  if (medium == Medium::page)  // a narrow one keeps the operation with its time and share
+    for (const std::size_t column : {1, 2, 5, 6}) path.columns[column].minor = true;
+  document.add(table_section("Critical path", path_legend(why, most), std::move(path)));
   document.add(table_section("Tables",
                              "ms: the cost of each table on the critical path. Fused operations are divided among the "
                              "tables by their parts of the work.",

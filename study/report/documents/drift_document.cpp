@@ -197,6 +197,10 @@ Sheet drift_sheet(const DriftResult& result, bool is_monitored, Medium medium) {
                            best ? fixed(day.moving_s * 1e3, 2) : none, both ? fixed(day.saved_s, 1) : none}});
   }
   if (medium == Medium::terminal) leave_out_columns(sheet, kOnPageAlone);
+  if (medium == Medium::page) {  // where both times are, what going over is worth matters more than to which plan
+    sheet.columns[3].minor = true;
+    sheet.columns[5].minor = false;
+  }
   if (!is_monitored) return sheet;
   sheet.columns.push_back({"cost error %"});
   for (std::size_t day = 0; day < result.days.size(); ++day)

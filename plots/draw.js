@@ -76,18 +76,20 @@
     waiting.splice(at, 1);
     var place = document.getElementById(script.dataset.chart);
     if (near) near.unobserve(place);
-    place.classList.remove("waiting");
     widths[place.id] = printing ? 0 : place.clientWidth;
     if (resized) resized.observe(place);
+    function drawn() { place.classList.remove("waiting"); }  // until then the place says that it waits
     try {
       var view = views[place.id] = window.chartTheme.vega_view(specification(script), place, printing);
       window.scrolledByKeys(place);
-      if (!at_once) return window.chartTheme.shown(view, place, printing).then(function () { name(place); window.scrolledByKeys(place); count(1); }, function (error) { count(failed(place, error)); });
+      if (!at_once) return window.chartTheme.shown(view, place, printing).then(function () { name(place); window.scrolledByKeys(place); count(1); }, function (error) { count(failed(place, error)); }).then(drawn);
       view.run();
+      drawn();
       name(place);
       window.scrolledByKeys(place);
       count(1);
     } catch (error) {
+      drawn();
       count(failed(place, error));
     }
     return Promise.resolve();

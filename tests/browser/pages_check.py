@@ -197,11 +197,25 @@ def look_at_unpriced_sweep(browser, path):
 
 # The heads of the table below a heading that can be seen without scrolling.
 def heads_in_sight(page, heading):
-    page.evaluate(f"Array.from(document.querySelectorAll('h2, summary')).find(function (each) {{ return each.textContent.startsWith('{heading}'); }}).scrollIntoView(); " + PAINTED)
+    page.evaluate(f"Array.from(document.querySelectorAll('h2, h3, summary')).find(function (each) {{ return each.textContent.startsWith('{heading}'); }}).scrollIntoView(); " + PAINTED)
     page.evaluate(PAINTED)
-    return page.evaluate(f"""(function () {{ var at = Array.from(document.querySelectorAll('h2, summary')).find(function (each) {{ return each.textContent.startsWith('{heading}'); }});
+    return page.evaluate(f"""(function () {{ var at = Array.from(document.querySelectorAll('h2, h3, summary')).find(function (each) {{ return each.textContent.startsWith('{heading}'); }});
         return Array.from(at.parentNode.querySelector('table').tHead.rows[0].cells).filter(function (cell) {{
         var box = cell.getBoundingClientRect(); return box.width > 0 && box.right <= document.documentElement.clientWidth; }}).map(function (cell) {{ return cell.textContent.trim(); }}); }})()""")
+
+
+def look_at_waiting(browser, path):
+    """Who is faster than a chart sees that it is being drawn, and it is drawn when it is scrolled to."""
+    page = browser.page("about:blank", 360, 900)
+    page.call("Page.addScriptToEvaluateOnNewDocument", source="window.requestIdleCallback = function () {};")  # nothing in advance
+    page.call("Page.navigate", url="file://" + path)
+    page.wait_for("document.documentElement.dataset.first", 240)
+    waiting = page.evaluate("""Array.from(document.querySelectorAll('.chart.waiting, .own-chart:empty')).map(function (each) {
+        return getComputedStyle(each, '::before').content; })""")
+    check(f"charts that wait say {waiting}", waiting and all("Drawing" in each or "script" in each for each in waiting))
+    for at in range(page.evaluate("document.querySelectorAll('.chart').length"))[::-1]:
+        page.evaluate(f"document.querySelectorAll('.chart')[{at}].scrollIntoView()")
+        page.wait_for(f"document.querySelectorAll('.chart')[{at}].querySelector('svg') && !document.querySelectorAll('.chart')[{at}].classList.contains('waiting')")
 
 
 def look_at_paper(browser, path, name):
@@ -285,6 +299,30 @@ def look_at_narrow(browser, path):
         check(f"at {width} px these charts scroll: {wide}", len(wide) <= wide_allowed and "breakdown" not in wide)
 
 
+def look_at_narrow_answers(browser, path, heading, wanted):
+    """A telephone shows the figures that a table is there for, beside the names of its rows."""
+    page = browser.page("file://" + path, 360, 900)
+    page.wait_for("document.readyState === 'complete'")
+    heads = heads_in_sight(page, heading)
+    check(f"at 360 px the table {heading} shows {heads}, and not {wanted}", set(wanted) <= set(heads))
+
+
+def look_at_turned(browser, path):
+    """A telephone that is turned, and sections that are unfolded after their charts were drawn."""
+    page = browser.page("file://" + path, 1440, 900)
+    page.wait_for("document.documentElement.dataset.charts", 240)
+    page.size(360, 900)
+    page.evaluate("document.querySelectorAll('details:not(.data)').forEach(function (each) { each.open = true; })")
+    for at in range(page.evaluate("document.querySelectorAll('.chart').length")):
+        page.evaluate(f"document.querySelectorAll('.chart')[{at}].scrollIntoView(); " + PAINTED)
+        over = f"(function () {{ var box = document.querySelectorAll('.chart')[{at}]; return box.scrollWidth - box.clientWidth; }})()"
+        name = page.evaluate(f"document.querySelectorAll('.chart')[{at}].id")
+        try:
+            page.wait_for(over + " <= 60", 20)  # names of ranks and of plans have no room on a telephone
+        except TimeoutError:
+            check(f"turned to 360 px, the chart {name} is {page.evaluate(over)} px wider than its window", False)
+
+
 def look_at_narrow_planners(browser, path):
     for width in (768, 360):
         page = browser.page("file://" + path, width, 900)
@@ -358,6 +396,7 @@ def main(words):
             look_at_paper(browser, f"{shared}/{page}", page)
         made("sweep", "scenarios/sweep_planners.yaml", "--set", "cluster.gpu.hbm=10 GiB", "--set", "cluster.gpu.reserved=0 GiB", to="full")
         look_at_full_sweep(browser, f"{folder}/full/report.html")
+        look_at_waiting(browser, f"{shared}/sweep/report.html")
         look_at_drift(browser, f"{shared}/drift/drift.html")
         look_at_narrow_tables(browser, f"{shared}/drift/drift.html", "drift")
         made("run", "scenarios/flexshard.yaml", "--case", "rm3/*", "--case", "rm4/*", "--planners", "row_wise,flexshard_3tier", to="planners")
@@ -367,6 +406,11 @@ def main(words):
         look_at_paper(browser, f"{folder}/many_planners/report.html", "planners")
         look_at_run(browser, f"{shared}/run/report.html")
         look_at_narrow(browser, f"{shared}/run/report.html")
+        look_at_turned(browser, f"{shared}/run/report.html")
+        look_at_narrow_answers(browser, f"{shared}/compare.html", "Iteration, classes", ["per iteration", "difference %"])
+        look_at_narrow_answers(browser, f"{shared}/drift/drift.html", "Days", ["day", "kept ms", "chance %", "regret %"])
+        look_at_narrow_answers(browser, f"{shared}/sweep/report.html", "Points", ["planner", "nodes", "batch_per_gpu", "samples/s"])
+        look_at_narrow_answers(browser, f"{shared}/run/report.html", "Plans", ["case", "ms", "1st faster %"])
         look_at_tables(browser, f"{shared}/compare.html", "compare")
     print(f"{len(failures)} of the pages' rules are broken")
     return int(bool(failures))

@@ -156,9 +156,8 @@ DataSet points_of(const TimelineComparison& comparison) {
 
 // `figure`: what is told of a time in percent of the other one.
 DataSet sides_of_points(const TimelineComparison& sides) {
-  const std::string figure = sides.is_usual()
-                                 ? fmt::format("error of the {} time (%)", sides.first)
-                                 : fmt::format("{} time, beside the {} (%)", sides.first, sides.second);
+  const std::string figure = sides.is_usual() ? fmt::format("error of the {} time (%)", sides.first)
+                                              : fmt::format("{} time, beside the {} (%)", sides.first, sides.second);
   return {"sides", {"first", "second", "figure"}, {{sides.first, sides.second, figure}}};
 }
 

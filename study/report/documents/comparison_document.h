@@ -11,7 +11,8 @@ namespace shardsim {
 // Charts of one case; ids begin with `id`. Columns of the data sets:
 // compared_timelines: "spans" (lane, row, stream, op, class, start_ms, end_ms, moved_mb), "lanes" (lane, row, stream).
 //   Rank 0, and the busiest rank of the second side, each with both sides on one time axis.
-// compared_operations and operation_errors: "sides" (first, second: what the sides are called; figure: the title of an axis of errors or differences), "points" (operation,
+// compared_operations and operation_errors: "sides" (first, second: what the sides are called; figure: the title of an
+// axis of errors or differences), "points" (operation,
 //   class, FIRST_ms and SECOND_ms by these names, least_ms, most_ms, error_pct, error_least_pct, error_most_pct, side:
 //   operation or iteration).
 std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string& id);

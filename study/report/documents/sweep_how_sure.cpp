@@ -186,29 +186,47 @@ std::vector<std::size_t> by_mean_of_placements(const SweepResult& result, std::v
   return points;
 }
 
-// "400 Gbit/s to 800 Gbit/s, 4096" of points that are equal, in the order of the axes; one by one where they are no
-// neighbours on a single axis.
-std::string equal_points_text(const SweepResult& result, std::vector<std::size_t> points) {
-  std::vector<std::size_t> dimensions(result.sweep->dimensions.size());
-  std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
-  std::ranges::sort(points);
-  const auto first = result.sweep->coordinates(points.front()), last = result.sweep->coordinates(points.back());
-  std::vector<std::string> texts;
-  std::size_t values = 1;  // between the first and the last one
-  for (const std::size_t d : dimensions) {
-    const std::string from = point_text(result, points.front(), {d}), to = point_text(result, points.back(), {d});
-    texts.push_back(first[d] == last[d] ? from : fmt::format("{} to {}", from, to));
-    values *= last[d] < first[d] ? 0 : last[d] - first[d] + 1;
+// True for all values of a single axis of numbers from the first of these points, in order, to the last.
+bool is_range(const SweepResult& result, const std::vector<std::size_t>& points) {
+  const Sweep& sweep = *result.sweep;
+  const auto first = sweep.coordinates(points.front()), last = sweep.coordinates(points.back());
+  std::optional<std::size_t> axis;
+  for (std::size_t d = 0; d < first.size(); ++d) {
+    if (first[d] == last[d]) continue;
+    if (axis || !sweep.dimensions[d].axes.front().values.front().amount) return false;
+    axis = d;
   }
-  const bool one_axis = std::ranges::count_if(dimensions, [&](std::size_t d) { return first[d] != last[d]; }) == 1;
-  const bool neighbours = std::ranges::all_of(points, [&](std::size_t point) {
-    const auto at = result.sweep->coordinates(point);
-    return std::ranges::all_of(dimensions, [&](std::size_t d) { return first[d] <= at[d] && at[d] <= last[d]; });
+  if (!axis || last[*axis] - first[*axis] + 1 != points.size()) return false;
+  return std::ranges::all_of(points, [&](std::size_t point) {
+    auto at = sweep.coordinates(point);
+    at[*axis] = first[*axis];
+    return at == first;
   });
-  if (points.size() == 1 || (one_axis && neighbours && values == points.size())) return join(texts);
-  texts.clear();
-  for (const std::size_t point : points) texts.push_back(point_text(result, point, dimensions));
+}
+
+// "400 Gbit/s to 800 Gbit/s, 4096" of points that are equal; one by one where they are no range.
+std::string equal_points_text(const SweepResult& result, std::vector<std::size_t> points) {
+  std::ranges::sort(points);
+  std::vector<std::string> texts;
+  if (points.size() > 1 && is_range(result, points)) {
+    for (std::size_t d = 0; d < result.sweep->dimensions.size(); ++d) {
+      const std::string from = point_text(result, points.front(), {d}), to = point_text(result, points.back(), {d});
+      texts.push_back(from == to ? from : fmt::format("{} to {}", from, to));
+    }
+    return join(texts);
+  }
+  std::vector<std::size_t> all(result.sweep->dimensions.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (const std::size_t point : points) texts.push_back(point_text(result, point, all));
   return join(texts, "; ");
+}
+
+// A row for points that are equal: two beside each other, more as one.
+Sheet::Row equal_row(const SweepResult& result, std::vector<std::size_t> points) {
+  std::ranges::sort(points);
+  if (points.size() == 2)
+    return {{equal_points_text(result, {points[0]}), equal_points_text(result, {points[1]}), std::string(kEqual)}};
+  return {{equal_points_text(result, points), "each other", std::string(kEqual)}};
 }
 
 // Whether something is known of both that can be compared; nothing is a share of what costs nothing.
@@ -242,7 +260,7 @@ MachinePairs machine_pairs(const SweepResult& result, const std::vector<std::siz
   const std::vector<std::vector<std::size_t>> groups = equal_together(result, best, figure);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const std::string names = equal_points_text(result, groups[i]);
-    if (groups[i].size() > 1) pairs.sheet.rows.push_back({{names, "each other", std::string(kEqual)}});
+    if (groups[i].size() > 1) pairs.sheet.rows.push_back(equal_row(result, groups[i]));
     if (i + 1 == groups.size()) break;
     const std::size_t first = groups[i].back(), next = groups[i + 1].front();
     const std::string next_names = equal_points_text(result, groups[i + 1]);

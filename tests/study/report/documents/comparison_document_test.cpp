@@ -156,6 +156,21 @@ TEST_CASE("the charts have both timelines on one axis, and a point for the itera
   CHECK(has(comparison_html(report), "Predicted beside observed: main"));
 }
 
+// 12 predictions beside others that are shorter by less and less: the second side's first spans end later.
+ComparisonReport twelve_cases(bool observed) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 12; ++i) names.push_back("case" + std::to_string(i));
+  TimelineSource first = source("p.h5", names, false), second = source("q.h5", names, observed);
+  for (std::size_t i = 0; i < 12; ++i) {
+    Timeline& timeline = first.cases[i].timeline;
+    const double more = 10.0 * static_cast<double>(i);
+    for (Span& span : timeline.spans)
+      if (span.op == 4) span.end_us += more;  // sync, the last one
+    timeline.iteration_ms += more / 1e3;
+  }
+  return compare_sources(first, second, {});
+}
+
 TEST_CASE("two predictions are called first and second everywhere, and neither is said to be observed") {
   const std::vector<std::string> cases = {"a", "b", "only_here"};
   const ComparisonReport report = compare_sources(source("p.h5", cases, false), source("q.h5", {"a", "b"}, false), {});
@@ -173,21 +188,34 @@ TEST_CASE("two predictions are called first and second everywhere, and neither i
   }
   CHECK(has(page, "First against second"));
   CHECK(has(page, "<th scope=\"col\">first (ms)<th scope=\"col\">second (ms)"));
+  CHECK(has(page, "first time, beside the second (%)"));  // the title of an axis
+  CHECK_FALSE(has(page, "error of the first"));
 }
 
-// 12 predictions beside others that are shorter by less and less: the second side's first spans end later.
-ComparisonReport twelve_cases(bool observed) {
-  std::vector<std::string> names;
-  for (int i = 0; i < 12; ++i) names.push_back("case" + std::to_string(i));
-  TimelineSource first = source("p.h5", names, false), second = source("q.h5", names, observed);
-  for (std::size_t i = 0; i < 12; ++i) {
-    Timeline& timeline = first.cases[i].timeline;
-    const double more = 10.0 * static_cast<double>(i);
-    for (Span& span : timeline.spans)
-      if (span.op == 4) span.end_us += more;  // sync, the last one
-    timeline.iteration_ms += more / 1e3;
-  }
-  return compare_sources(first, second, {});
+TEST_CASE("a range over iterations stands there only where there is one") {
+  ComparisonReport report = twelve_cases(false);
+  report.cases.resize(1);
+  const auto text = [&] { return document_text(comparison_document(report, Medium::terminal), 400, false); };
+  const auto header = [&] {
+    const std::string all = text();
+    const std::size_t begin = all.find("per iteration");
+    return all.substr(begin, all.find('\n', begin) - begin);
+  };
+  TimelineComparison& sides = report.cases.front().comparison;
+  const auto all_times = [&](double factor) {
+    for (std::vector<ComparedOperation>* const rows : {&sides.classes, &sides.operations})
+      for (ComparedOperation& row : *rows) row.time.observed_ms.max = factor * row.time.observed_ms.median;
+  };
+  for (ComparedTime* const time : {&sides.iteration, &sides.exposed, &sides.waiting})
+    time->observed_ms.min = time->observed_ms.max = time->observed_ms.median;
+  for (std::vector<ComparedOperation>* const rows : {&sides.classes, &sides.operations})
+    for (ComparedOperation& row : *rows) row.time.observed_ms.min = row.time.observed_ms.median;
+  all_times(1);
+  INFO(header());
+  CHECK_FALSE(has(header(), " max"));
+  CHECK(has(header(), "difference %"));
+  all_times(2);
+  CHECK(has(header(), " max"));
 }
 
 TEST_CASE("several cases have one answer and a line each, the largest difference first") {
@@ -206,6 +234,8 @@ TEST_CASE("several cases have one answer and a line each, the largest difference
   CHECK(std::min(answer, plain) < page.find("<table"));
   CHECK(has(page, "Largest differences in time: "));
   CHECK(has(page, "How much does each operation differ?"));
+  CHECK(has(page, "<h2>case11</h2>"));  // which is open, and the others are folded
+  CHECK(has(page, "<summary>case0</summary>"));
   CHECK(has(comparison_html(twelve_cases(true)), "Largest errors in time: "));
 }
 

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "base/files.h"
 #include "study/report/documents/sweep_document.h"
 #include "study/report/page.h"
@@ -45,7 +48,36 @@ struct Sample {
   }
 };
 
+// Whether the text has these words, with any number of blanks from the second on.
+bool has_text(std::string text, const std::string& wanted) {
+  for (std::size_t at = 0; (at = text.find("   ", at)) != std::string::npos;) text.erase(at, 1);
+  return text.find(wanted) != std::string::npos;
+}
+
 }  // namespace
+
+TEST_CASE("points without a price have no cost in their chart") {
+  const Sample sample;
+  const std::string page = sweep_html(sample.result, SweepOrder::samples), begins = "data-own=\"sweep_points\"";
+  const std::size_t begin = page.find('>', page.find(begins)) + 1;
+  const auto chart = nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+  const auto& columns = chart["columns"]["points"];
+  const auto cost = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), "cost") - columns.begin());
+  REQUIRE(cost < columns.size());
+  REQUIRE(chart["sets"]["points"].size() == 11);
+  for (const auto& row : chart["sets"]["points"]) CHECK(row[cost].is_null());
+}
+
+TEST_CASE("points that are equal stand in one row, whatever their order") {
+  Sample sample;
+  for (PointResult& each : sample.result.results) {
+    each.interval.emplace();
+    each.samples_per_s = each.point % 2 == 1 ? 200 : 100;  // only the batch matters
+  }
+  const std::string text = document_text(sweep_document(sample.result, Medium::terminal), 400, false);
+  INFO(text);
+  CHECK(has_text(text, "a, 1 to 4, 16  each other  equal"));
+}
 
 // Chances and choices are of means over the placements of hot rows, and so is what stands first.
 TEST_CASE("points stand in the order of their means over the placements of hot rows") {

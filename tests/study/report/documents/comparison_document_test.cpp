@@ -198,7 +198,7 @@ TEST_CASE("a range over iterations stands there only where there is one") {
   const auto text = [&] { return document_text(comparison_document(report, Medium::terminal), 400, false); };
   const auto header = [&] {
     const std::string all = text();
-    const std::size_t begin = all.find("per iteration");
+    const std::size_t begin = all.find("per iteration  ");
     return all.substr(begin, all.find('\n', begin) - begin);
   };
   TimelineComparison& sides = report.cases.front().comparison;

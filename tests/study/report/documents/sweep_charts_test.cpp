@@ -48,12 +48,6 @@ struct Sample {
   }
 };
 
-// Whether the text has these words, with any number of blanks from the second on.
-bool has_text(std::string text, const std::string& wanted) {
-  for (std::size_t at = 0; (at = text.find("   ", at)) != std::string::npos;) text.erase(at, 1);
-  return text.find(wanted) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("points without a price have no cost in their chart") {
@@ -66,17 +60,6 @@ TEST_CASE("points without a price have no cost in their chart") {
   REQUIRE(cost < columns.size());
   REQUIRE(chart["sets"]["points"].size() == 11);
   for (const auto& row : chart["sets"]["points"]) CHECK(row[cost].is_null());
-}
-
-TEST_CASE("points that are equal stand in one row, whatever their order") {
-  Sample sample;
-  for (PointResult& each : sample.result.results) {
-    each.interval.emplace();
-    each.samples_per_s = each.point % 2 == 1 ? 200 : 100;  // only the batch matters
-  }
-  const std::string text = document_text(sweep_document(sample.result, Medium::terminal), 400, false);
-  INFO(text);
-  CHECK(has_text(text, "a, 1 to 4, 16  each other  equal"));
 }
 
 // Chances and choices are of means over the placements of hot rows, and so is what stands first.

@@ -104,7 +104,7 @@ echo "-- between machines"
 scenario machines.yaml 'axes: {cluster: [{base: hgx_h100_8x400g, label: ib, nodes: 2}, {base: hgx_h100_8x400g_roce, label: roce, nodes: 2}, {base: hgx_b200_8x400g, label: b200, nodes: 2}, {base: hgx_b200_8x400g, label: b200_4, nodes: 4}]}'
 run sweep machines.yaml -o machines -q
 said=$(tr -s '\n ' ' ' <streams/out)
-check "chances are told between clusters ($code): $said" grep -qE 'Between machines.* b200 +(ib|roce|b200_4) +[0-9.]+' -i <<<"$said"
+check "chances are told between clusters ($code): $said" grep -qE 'Between machines.* b200 +(ib; roce|b200_4) +[0-9.]+' -i <<<"$said"
 check "clusters that come out alike are named: $said" grep -q "Not told apart: 'hgx_h100_8x400g' and 'hgx_h100_8x400g_roce' come out alike" <<<"$said"
 check "and no chance is stated between them: $said" grep -qE '(ib +roce|roce +ib) +equal' <<<"$said"
 check "scaling is within one machine" [ "$(column machines/sweep.csv scaling_efficiency | sed -n 1,3p | tr '\n' ' ')" = "  1 " ]

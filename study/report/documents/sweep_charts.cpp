@@ -212,9 +212,8 @@ std::vector<Chart> sweep_charts(const SweepResult& result) {
          "sweep_scaling",
          "Scaling efficiency",
          "Samples per second and GPU, in percent of those of the same machine with the smallest number of GPUs "
-         "and the same values on the other axes. Each line is a combination of these values; the axis of percent "
-         "begins "
-         "near the least of them, not at 0.",
+         "and the same values on the other axes. Each line is one machine with one choice of these values. The axis of "
+         "percent begins near the least of them, not at 0.",
          false,
          {std::move(points)}});
   }

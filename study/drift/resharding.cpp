@@ -30,13 +30,14 @@ bool is_luck(const DriftResult& result, const DriftDay& day) {
 }
 
 // Seconds that the first days lose to the age of the plan: what it loses on day 0, or to the luck of a search, it loses
-// for another reason.
+// for another reason. The same cuts with the rows of the day are no other plan: all that they restore is age.
 double lost_to_age(const DriftResult& result, int days) {
   const double from_start = result.days.front().saved_s;
-  double lost = on_day(result, days - 1).saved_s - days * from_start, before = 0;
+  double lost = 0, before = 0;
   for (int day = 0; day < days; ++day) {
     const DriftDay& each = on_day(result, day);
-    if (is_luck(result, each)) lost -= each.saved_s - before - from_start;
+    const double saved = each.saved_s - before;
+    if (!is_luck(result, each)) lost += each.best == kKeptCuts ? saved : saved - from_start;
     before = each.saved_s;
   }
   return std::max(0.0, lost);

@@ -80,7 +80,8 @@ std::string cost_text(const DriftDay& day, const DriftOptions& options, std::opt
                                  pause > 0 ? fmt::format(", and training pauses for another {}", duration_text(pause))
                                            : ", and no pause of training is counted (drift.pause)");
   if (!every_days) return text + ".";
-  return text + fmt::format(": {:.2g} % of the time.", 100 * (day.moving_s + pause) / (*every_days * kSecondsOfDay));
+  return text + fmt::format(": {:.2g} % of the time, beside what the plan loses with its age.",
+                            100 * (day.moving_s + pause) / (*every_days * kSecondsOfDay));
 }
 
 // Returns what the plan of the day costs on which memory forces another one, where that is more than on other days:
@@ -260,7 +261,9 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
       "Days",
       std::string(
           "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts "
-          "with rows of the day among them, or the kept plan where none gains a ten-thousandth (a search's: 3 %). "
+          "with rows of the day among them, or the kept plan where none gains a ten-thousandth (a search's: 10 %, "
+          "unless day 0 has a better "
+          "one already). "
           "chance: the "
           "probability that the best plan is really faster than the kept one, leaving out errors that affect both. "
           "regret: expected; how much time going to the best plan loses, on average over all outcomes, of which "

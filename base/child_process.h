@@ -28,8 +28,7 @@ class ChildProcess {
 
   // How it ended, as waitpid(2) says it; nothing while it runs, and afterwards: it is told once.
   std::optional<int> ended();
-  int wait();  // until it ends; once
-  bool is_over() const { return process_ == 0; }
+  int wait();                     // until it ends; once
   void signal(int number) const;  // does nothing when it is over
 
  private:

@@ -144,6 +144,8 @@ std::optional<std::size_t> CsvTable::column(std::string_view name) const {
 CsvTable parse_csv(std::string_view text, const std::string& source, char delimiter) {
   std::size_t bad = 0;
   if (!is_plain_text(text, bad)) {
+    if (const auto format = binary_format(text))
+      throw input_error({source}, fmt::format("the file is {}", format->name), std::string(format->remedy));
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
     throw input_error({source, static_cast<int>(line)}, "the file is not UTF-8 text", "Save it as UTF-8");
   }

@@ -7,6 +7,8 @@
 
 namespace shardsim {
 
+struct ResultWriter;  // base/result_folder.h
+
 // Which commands wrote which files of a folder, and what they wrote: the file `.shardsim-files` there. So a later
 // command knows what it may replace: what it wrote itself and nobody has changed since. The first line is
 // "shardsim files/2"; then each file has a line of its digest, the command and the name below the folder, separated by
@@ -44,5 +46,34 @@ class FolderRecord {
 
 // The size and a hash of what a file holds. Errors: Failure::run naming the file, which cannot be read.
 std::string file_digest(const std::filesystem::path& path);
+
+// Errors: what lies where the folder's results are recorded is no file of ours.
+void refuse_odd_record(const std::filesystem::path& folder);
+
+// The folders between `target` and a file of its, outermost first.
+std::vector<std::filesystem::path> folders_above(const std::filesystem::path& target, const std::string& name);
+
+// True when the folder itself holds a regular file of this name. A link in its place, or above it, leads to a file that
+// is not ours.
+bool is_own_file(const std::filesystem::path& target, const std::string& name);
+
+// Decides which files of a folder a writer may replace or remove. All that it is given outlives it.
+class WritePermission {
+ public:
+  WritePermission(const std::filesystem::path& target, const FolderRecord& record, const ResultWriter& writer)
+      : target_(target), record_(record), writer_(writer) {}
+
+  // Errors: what lies at this name may not be replaced, or nothing may be written there.
+  void refuse_taken(const std::string& name) const;
+  // Errors: a file of the earlier run, which this one would remove, is not as that run left it.
+  void refuse_loss(const std::string& name) const;
+
+ private:
+  std::string whose(const std::string& name, const std::string& digest) const;
+
+  const std::filesystem::path& target_;
+  const FolderRecord& record_;
+  const ResultWriter& writer_;
+};
 
 }  // namespace shardsim

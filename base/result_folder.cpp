@@ -35,7 +35,6 @@ constexpr std::string_view kHidden = ".shardsim-run-";  // and six characters
 constexpr std::string_view kTemporary = ".shardsim-";   // likewise: as write_file names them
 constexpr std::size_t kRandom = 6;
 constexpr auto kShortWait = 1s, kLongWait = 60s;  // for another writer, by whether it is one of many on purpose
-constexpr std::string_view kRemedy = "Choose another name with -o, or add --force to replace it";
 
 // A folder as the system takes it: the empty path is the current one.
 fs::path opened_as(const fs::path& folder) {
@@ -145,107 +144,6 @@ std::vector<std::string> written_names(const fs::path& hidden) {
   return {names.begin(), names.end()};
 }
 
-// The folders between the target and a file of its, outermost first.
-std::vector<fs::path> folders_above(const fs::path& target, const std::string& name) {
-  std::vector<fs::path> folders;
-  fs::path folder = target;
-  for (const fs::path& part : fs::path(name).parent_path()) folders.push_back(folder /= part);
-  return folders;
-}
-
-// The outermost link on the way to a file; empty where there is none.
-fs::path link_above(const fs::path& target, const std::string& name) {
-  std::error_code ignored;
-  for (const fs::path& folder : folders_above(target, name))
-    if (fs::is_symlink(folder, ignored)) return folder;
-  return {};
-}
-
-// True when the folder itself holds a regular file of this name. A link in its place, or above it, leads to a file that
-// is not ours.
-bool is_own_file(const fs::path& target, const std::string& name) {
-  std::error_code failure;
-  return link_above(target, name).empty() && fs::is_regular_file(fs::symlink_status(target / name, failure));
-}
-
-// Decides which files of a folder a writer may replace or remove.
-class Permission {
- public:
-  Permission(const fs::path& target, const FolderRecord& record, const ResultWriter& writer)
-      : target_(target), record_(record), writer_(writer) {}
-
-  // Errors: what lies at this name may not be replaced, or nothing may be written there.
-  void refuse_taken(const std::string& name) const {
-    refuse_link(link_above(target_, name));
-    std::error_code failure;
-    const fs::file_status status = fs::symlink_status(target_ / name, failure);
-    if (!fs::exists(status)) return;
-    if (!fs::is_regular_file(status))
-      throw run_error((target_ / name).string() +
-                          ": something that is not a regular file has this name, and shardsim does not replace it",
-                      "Remove it, or choose another name with -o");
-    refuse_loss(name);
-  }
-
-  // Errors: a file of the earlier run, which this one would remove, is not as that run left it.
-  void refuse_loss(const std::string& name) const {
-    const fs::path path = target_ / name;
-    if (!is_own_file(target_, name)) return;
-    if (was_read(path))
-      throw input_error({path.string()}, "this command has read the file, so it does not replace it",
-                        "Choose another name with -o");
-    if (writer_.force) return;
-    const std::string digest = file_digest(path);
-    if (!record_.has(writer_.command, name, digest))
-      throw input_error({path.string()}, whose(name, digest), std::string(kRemedy));
-    if (is_protected(path))
-      throw input_error({path.string()}, "the file is write-protected, so that it is kept", std::string(kRemedy));
-  }
-
- private:
-  // True of a result that nobody may write to any more: commands leave theirs writable. The user's permissions would
-  // not tell it, for a file is replaced within its folder, and root may do everything.
-  static bool is_protected(const fs::path& path) {
-    constexpr fs::perms kWrite = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
-    std::error_code failure;
-    const fs::perms permissions = fs::status(path, failure).permissions();
-    return !failure && (permissions & kWrite) == fs::perms::none;
-  }
-
-  static void refuse_link(const fs::path& link) {
-    if (link.empty()) return;
-    throw run_error(
-        link.string() + ": a symbolic link has the name of a result file, and shardsim does not write through links",
-        "Remove it, or choose another folder with -o");
-  }
-
-  // Why the file is not this command's to replace.
-  std::string whose(const std::string& name, const std::string& digest) const {
-    if (const std::string other = record_.writer_of(name, digest); !other.empty())
-      return "the file exists, and '" + printable(other) + "' wrote it";
-    if (record_.has(writer_.command, name)) return "the file has changed since '" + writer_.command + "' wrote it";
-    return "the file exists, and '" + writer_.command + "' is not known to have written it";
-  }
-
-  const fs::path& target_;
-  const FolderRecord& record_;
-  const ResultWriter& writer_;
-};
-
-// Where results are recorded there is a file or nothing.
-void refuse_odd_record(const fs::path& target) {
-  std::error_code failure;
-  const fs::path record = target / FolderRecord::kFile;
-  const fs::file_status status = fs::symlink_status(record, failure);
-  if (fs::is_regular_file(status) && was_read(record))
-    throw input_error({record.string()}, "this command has read the file, and results would be recorded there",
-                      "Choose another folder with -o, or rename the file");
-  if (!fs::exists(status) || fs::is_regular_file(status)) return;
-  throw run_error(record.string() + ": " + (fs::is_symlink(status) ? "a link" : "something that is no file") +
-                      " is in the way of results",
-                  "Remove it, or choose another folder with -o");
-}
-
 // Files that other programs read (result.json, drift.json, sweep.csv) are moved last, so that whoever sees them sees
 // everything.
 std::vector<std::string> in_order_of_arrival(std::vector<std::string> names) {
@@ -285,7 +183,7 @@ class Publication {
   // Everything that can be refused is refused before the first file moves.
   void refuse_conflicts() const {
     refuse_odd_record(target_);
-    const Permission permission(target_, record_, writer_);
+    const WritePermission permission(target_, record_, writer_);
     for (const std::string& name : names_) permission.refuse_taken(name);
     for (const std::string& name : before_) permission.refuse_loss(name);
   }
@@ -434,7 +332,7 @@ void check_results(const fs::path& target, const ResultWriter& writer, const std
   refuse_odd_record(target);
   check_in_peace(target, [&] {
     const FolderRecord record(target);
-    const Permission permission(target, record, writer);
+    const WritePermission permission(target, record, writer);
     for (const std::string& name : names) permission.refuse_taken(name);
     for (const std::string& name : record.names_of(writer.command)) permission.refuse_loss(name);
   });
@@ -449,7 +347,7 @@ void check_result(const fs::path& path, const ResultWriter& writer) {
   refuse_odd_record(target.parent_path());
   check_in_peace(target.parent_path(), [&] {
     const FolderRecord record(target.parent_path());
-    Permission(target.parent_path(), record, writer).refuse_taken(target.filename().string());
+    WritePermission(target.parent_path(), record, writer).refuse_taken(target.filename().string());
   });
 }
 

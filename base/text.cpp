@@ -294,6 +294,41 @@ bool are_printable_ascii(const char* eight) {
 
 }  // namespace
 
+std::optional<BinaryFormat> binary_format(std::string_view bytes) {
+  using namespace std::string_view_literals;
+  struct Signature {
+    std::string_view bytes;
+    BinaryFormat format;
+  };
+  constexpr std::string_view kInPython =
+      "Load it in Python and write its content as JSON, of a plan of TorchRec json.dump(plan._serialize(), file)";
+  constexpr std::string_view kUnpack = "Unpack it first";
+  static constexpr Signature kSignatures[] = {
+      {"PK\x03\x04"sv,
+       {"a ZIP archive, as torch.save makes, too",
+        "Unpack it; what torch.save wrote, load in Python and write as JSON"}},
+      {"\x1f\x8b"sv, {"compressed by gzip", kUnpack}},
+      {"\x28\xb5\x2f\xfd"sv, {"compressed by zstd", kUnpack}},
+      {"\xfd\x37zXZ"sv, {"compressed by xz", kUnpack}},
+      {"BZh"sv, {"compressed by bzip2", kUnpack}},
+      {"\x80\x02"sv, {"a pickle of Python", kInPython}},
+      {"\x80\x03"sv, {"a pickle of Python", kInPython}},
+      {"\x80\x04"sv, {"a pickle of Python", kInPython}},
+      {"\x80\x05"sv, {"a pickle of Python", kInPython}},
+      {"\x93NUMPY"sv, {"an array of numpy", "Write its numbers as text"}},
+      {"SQLite format 3"sv, {"a database of SQLite", "Export what is asked for as text"}},
+      {"\x89HDF"sv, {"a file of HDF5", "Give a text file"}},
+      {"PAR1"sv, {"a file of Parquet", "Write its rows as CSV"}},
+      {"\xff\xfe"sv, {"text in UTF-16", "Save it as UTF-8"}},
+      {"\xfe\xff"sv, {"text in UTF-16", "Save it as UTF-8"}}};
+  for (const Signature& each : kSignatures)
+    if (bytes.starts_with(each.bytes)) return each.format;
+  constexpr std::size_t kTarName = 257;  // where the name of the format stands
+  if (bytes.size() > kTarName && bytes.substr(kTarName).starts_with("ustar"))
+    return BinaryFormat{"a tar archive", kUnpack};
+  return std::nullopt;
+}
+
 bool is_plain_text(std::string_view text, std::size_t& bad_offset) {
   const auto is_plain_ascii = [](char c) { return c >= 0x20 && c < 0x7f; };
   constexpr std::size_t kAtOnce = sizeof(std::uint64_t);

@@ -90,6 +90,13 @@ std::string wrapped(const std::string& text, int width, const std::string& inden
 // and is well-formed UTF-8. `bad_offset` is where it first is not.
 bool is_plain_text(std::string_view text, std::size_t& bad_offset);
 
+// What a file that is no text is, "a ZIP archive", and how the text is got from it; nothing where its first bytes do
+// not say it.
+struct BinaryFormat {
+  std::string_view name, remedy;
+};
+std::optional<BinaryFormat> binary_format(std::string_view bytes);
+
 // 1234567 as "1,234,567".
 std::string with_thousands(std::int64_t number);
 

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/tree/yaml.h"
-#include "plan/torchrec/bridge/planner_options.h"
+#include "plan/torchrec/bridge/planner_request.h"
 #include "study/scenario/scenario.h"
 
 namespace shardsim {

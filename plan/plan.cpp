@@ -10,37 +10,14 @@
 #include "models/workload/workload.h"
 
 namespace shardsim {
-namespace {
-
-constexpr std::array<std::string_view, 8> kNames = {"data_parallel",     "table_wise", "column_wise",
-                                                    "table_column_wise", "row_wise",   "table_row_wise",
-                                                    "grid_shard",        "flex"};
-
-// github.com/pytorch/torchrec, torchrec/distributed/embedding_types.py, EmbeddingComputeKernel.
-constexpr std::array<std::string_view, 14> kKernels = {"customized_kernel",
-                                                       "dense",
-                                                       "dram_ssd_virtual_table",
-                                                       "dram_virtual_table",
-                                                       "fused",
-                                                       "fused_triton",
-                                                       "fused_uvm",
-                                                       "fused_uvm_caching",
-                                                       "key_value",
-                                                       "quant",
-                                                       "quant_uvm",
-                                                       "quant_uvm_caching",
-                                                       "ssd_virtual_table",
-                                                       "unfused_tpu"};
-
-}  // namespace
 
 std::string_view strategy_name(Strategy strategy) {
-  return kNames[static_cast<std::size_t>(strategy)];
+  return kStrategies[static_cast<std::size_t>(strategy)];
 }
 
 Strategy parse_strategy(std::string_view name, const Place& place) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return static_cast<Strategy>(i);
+  for (std::size_t i = 0; i < kStrategies.size(); ++i) {
+    if (kStrategies[i] == name) return static_cast<Strategy>(i);
   }
   throw input_error(place, "unknown strategy '" + std::string(name) + "'", known_names_hint(name, strategy_names()));
 }
@@ -50,13 +27,15 @@ Strategy parse_strategy(std::string_view name, const std::string& source) {
 }
 
 std::vector<std::string> strategy_names() {
-  std::vector<std::string> names(kNames.begin(), kNames.end());
+  std::vector<std::string> names(kStrategies.begin(), kStrategies.end());
   std::ranges::sort(names);
   return names;
 }
 
 std::vector<std::string> compute_kernels() {
-  return {kKernels.begin(), kKernels.end()};
+  std::vector<std::string> names(kComputeKernels.begin(), kComputeKernels.end());
+  std::ranges::sort(names);
+  return names;
 }
 
 bool has_cache(std::string_view kernel) {

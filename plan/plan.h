@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -26,6 +27,11 @@ enum class Strategy {
   flex
 };
 
+// In the order of Strategy.
+inline constexpr std::array<std::string_view, 8> kStrategies = {"data_parallel",     "table_wise", "column_wise",
+                                                                "table_column_wise", "row_wise",   "table_row_wise",
+                                                                "grid_shard",        "flex"};
+
 std::string_view strategy_name(Strategy strategy);
 // Errors: Failure::input for an unknown name, at `place` or `source`; lists the known ones.
 Strategy parse_strategy(std::string_view name, const Place& place);
@@ -37,8 +43,23 @@ bool in_columns(Strategy strategy);         // column_wise, table_column_wise an
 bool within_node(Strategy strategy);        // table_row_wise and grid_shard (each block), table_column_wise (the table)
 std::string default_kernel(Strategy strategy);  // "dense" where replicated, else "fused"
 
-// TorchRec's compute kernels, of which some cannot be lowered (sim/lower/lower.h, lowered_kernels).
-std::vector<std::string> compute_kernels();
+// TorchRec's compute kernels, of which some cannot be lowered (sim/lower/lower.h, lowered_kernels), in its order
+// (github.com/pytorch/torchrec, torchrec/distributed/embedding_types.py, EmbeddingComputeKernel).
+inline constexpr std::array<std::string_view, 14> kComputeKernels = {"dense",
+                                                                     "fused",
+                                                                     "fused_uvm",
+                                                                     "fused_uvm_caching",
+                                                                     "key_value",
+                                                                     "ssd_virtual_table",
+                                                                     "dram_virtual_table",
+                                                                     "quant",
+                                                                     "quant_uvm",
+                                                                     "quant_uvm_caching",
+                                                                     "customized_kernel",
+                                                                     "dram_ssd_virtual_table",
+                                                                     "fused_triton",
+                                                                     "unfused_tpu"};
+std::vector<std::string> compute_kernels();  // alphabetical
 
 // TorchRec's default cache_load_factor (pytorch/torchrec torchrec/distributed/planner/constants.py).
 inline constexpr double kCacheLoadFactor = 0.2;
@@ -88,7 +109,7 @@ bool on_host(const Placement& placement);
 struct Plan {
   std::vector<Placement> placements;
   std::uint64_t hash_seed = 1;  // of the hash that spreads popularity positions over shards
-  // By table: the path of its module in the plan file, if it differs from module_paths (plan/module_paths.h).
+  // By table: the path of its module in the plan file, if it differs from module_paths (plan/plan_file.h).
   std::map<int, std::string> modules = {};
   // Tables whose entry in the plan file states a cache although their kernel has none; TorchRec's own plans may do so.
   std::vector<int> idle_caches = {};

@@ -6,7 +6,8 @@ window.chartTheme = (function () {
   var LEAST = 4.5;  // contrast with a dark page
   var BRIGHTEST = 0.25;  // how far a scale of colours goes towards its pale end on a dark page
   var PAPER = { ink: "#222", paper: "#fff", faint: "#595959", line: "#ddd", answer: "#0072b2", path: "#b00020" };
-  var LEAST_WIDTH = 150, NARROW = 600;  // px
+  var LEAST_WIDTH = 110, NARROW = 600, WORTH_GROWING = 12;  // px
+  var TRIES = 4;  // at most, to fit a chart into its window
   var FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
   var COLOUR = /^(#[0-9a-f]{3}|#[0-9a-f]{6}|white|black)$/i;
   var NAMED = { white: "#ffffff", black: "#000000" };
@@ -128,7 +129,7 @@ window.chartTheme = (function () {
   }
   // Runs a view, as a promise.
   function shown(view, place, printing) {
-    return view.runAsync().then(function () { return printing ? view : fitted(view, place, 3); });
+    return view.runAsync().then(function () { return printing ? view : fitted(view, place, TRIES, view.width()); });
   }
   // Beside a chart they would leave none of a narrow window to it.
   function legends_below(spec) {
@@ -136,12 +137,22 @@ window.chartTheme = (function () {
       if (!legend.orient || legend.orient === "right") legend.orient = "bottom", legend.direction = "vertical";
     });
   }
-  // As wide as its window: what labels and a legend take is known only once they are drawn.
-  function fitted(view, place, tries) {
+  // A chart whose width follows from its data has a signal for what its window has room for.
+  function with_width(view, width) {
+    try {
+      return view.signal("most_width", width);
+    } catch (error) {
+      return view.width(width);
+    }
+  }
+  // As wide as its window: what labels and a legend take is known only once they are drawn, and a narrow chart has less of
+  // them, so that it may grow again, but for the last try.
+  function fitted(view, place, tries, most) {
     var picture = place.querySelector("svg"), width = view.width();
     var over = picture && place.clientWidth ? picture.getBoundingClientRect().width - place.clientWidth : 0;
-    if (over <= 0 || width <= LEAST_WIDTH || !tries) return view;
-    return view.width(Math.max(LEAST_WIDTH, Math.floor(width - over))).runAsync().then(function () { return fitted(view, place, tries - 1); });
+    var next = Math.max(LEAST_WIDTH, Math.min(most, Math.floor(width - over)));
+    if (!tries || next === width || (over <= 0 && (next < width + WORTH_GROWING || tries === 1))) return view;
+    return with_width(view, next).runAsync().then(function () { return fitted(view, place, tries - 1, most); });
   }
 
   media.addEventListener("change", function () { shades = {}; });

@@ -5,9 +5,11 @@
   "use strict";
   var LONGEST_WAIT = 1500;  // ms after which the next chart is drawn although the page is busy
   var NEAR = "300px";       // so near to the window a chart is drawn
+  var OTHER_WIDTH = 24;     // px by which a window's width changes before its charts are drawn anew; bars that scroll take less
   var scripts = Array.prototype.slice.call(document.querySelectorAll("script[data-chart]"));
   var waiting = scripts.slice(), good = 0, done = 0, near = null, begun = false, printing = false;
   var views = {};  // of the charts that are drawn, by name
+  var widths = {};  // for which they are drawn; 0 for paper, and for what was folded then
   var rows = {};  // by CHART/SET, as text: a view adds to what it is given
 
   function script_of(chart) {
@@ -74,33 +76,46 @@
     waiting.splice(at, 1);
     var place = document.getElementById(script.dataset.chart);
     if (near) near.unobserve(place);
-    place.classList.remove("waiting");
+    widths[place.id] = printing ? 0 : place.clientWidth;
+    if (resized) resized.observe(place);
+    function drawn() { place.classList.remove("waiting"); }  // until then the place says that it waits
     try {
       var view = views[place.id] = window.chartTheme.vega_view(specification(script), place, printing);
       window.scrolledByKeys(place);
-      if (!at_once) return window.chartTheme.shown(view, place, printing).then(function () { name(place); window.scrolledByKeys(place); count(1); }, function (error) { count(failed(place, error)); });
+      if (!at_once) return window.chartTheme.shown(view, place, printing).then(function () { name(place); window.scrolledByKeys(place); count(1); }, function (error) { count(failed(place, error)); }).then(drawn);
       view.run();
+      drawn();
       name(place);
       window.scrolledByKeys(place);
       count(1);
     } catch (error) {
+      drawn();
       count(failed(place, error));
     }
     return Promise.resolve();
   }
 
-  // The page has become dark or light, or goes to paper.
-  function draw_again() {
-    Object.keys(views).forEach(function (chart) {
-      var place = document.getElementById(chart), left = place.scrollLeft;
-      views[chart].finalize();
-      views[chart] = window.chartTheme.vega_view(specification(script_of(chart)), place, printing);
-      window.chartTheme.shown(views[chart], place, printing).then(function () {
-        name(place);
-        place.scrollLeft = left;
-      });
+  function draw_one_again(chart) {
+    var place = document.getElementById(chart), left = place.scrollLeft;
+    if (!views[chart]) return;
+    widths[chart] = printing ? 0 : place.clientWidth;
+    views[chart].finalize();
+    views[chart] = window.chartTheme.vega_view(specification(script_of(chart)), place, printing);
+    window.chartTheme.shown(views[chart], place, printing).then(function () {
+      name(place);
+      place.scrollLeft = left;
     });
   }
+  // The page has become dark or light, or goes to paper.
+  function draw_again() { Object.keys(views).forEach(draw_one_again); }
+  // A window that is turned, and what is unfolded after it was drawn: for the width that there is now.
+  var resized = window.ResizeObserver && new ResizeObserver(function (entries) {
+    if (printing) return;
+    entries.forEach(function (entry) {
+      var chart = entry.target.id, width = entry.target.clientWidth;
+      if (width && Math.abs(width - widths[chart]) > OTHER_WIDTH) draw_one_again(chart);
+    });
+  });
   function to_paper(is_paper) {
     var changes = window.chartTheme.is_dark(printing) !== window.chartTheme.is_dark(is_paper);
     printing = is_paper;

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
   var own = window.ownChart, make = own.make, spelt = own.spelt;
-  var HEIGHT = 320, BELOW = 40, ABOVE = 26, LEFT = 58;
+  var HEIGHT = 320, BELOW = 40, ABOVE = 26, LEFT = 58, MARGIN = 0.08;
   // What is drawn: the columns of the kept and of the best plan, and its unit.
   var FIGURES = {
     time: ["iteration", "ms", "kept_ms", "best_ms", ["kept_low_ms", "kept_high_ms"]],
@@ -28,7 +28,8 @@
     canvas.setAttribute("aria-describedby", help.id);
     function key(text) { return make("span", {}, [make("i"), text]); }
     var kept_key = key("the plan of day 0, kept"), best_key = key("the best plan of each day");
-    var legend = make("p", { className: "own-legend" }, [kept_key, best_key]);
+    var range_key = key("80 % range of the kept plan");
+    var legend = make("p", { className: "own-legend" }, [kept_key, best_key, range_key]);
 
     function figure() { return FIGURES[what.value]; }
     function known(name) { return days.filter(function (day) { return typeof day[name] === "number"; }); }
@@ -54,6 +55,29 @@
       });
     }
 
+    // Where the real time of the kept plan lies in four of five cases: two lines with their shade between them.
+    function band(pen, ends, colour, x, y) {
+      if (!ends) return;
+      var shown = days.filter(function (day) { return typeof day[ends[0]] === "number" && typeof day[ends[1]] === "number"; });
+      if (!shown.length) return;
+      pen.fillStyle = colour;
+      pen.globalAlpha = 0.18;
+      pen.beginPath();
+      shown.forEach(function (day, at) { pen[at ? "lineTo" : "moveTo"](x(day.day), y(day[ends[0]])); });
+      shown.slice().reverse().forEach(function (day) { pen.lineTo(x(day.day), y(day[ends[1]])); });
+      pen.fill();
+      pen.globalAlpha = 1;
+    }
+
+    // From near the least to near the most of what is drawn; what is saved begins with nothing.
+    function span_of(shape) {
+      var values = [];
+      [shape[2], shape[3]].concat(shape[4] || []).forEach(function (name) { known(name).forEach(function (day) { values.push(day[name]); }); });
+      if (!values.length) return { least: 0, most: 1 };
+      var least = Math.min.apply(null, values), most = Math.max.apply(null, values), margin = MARGIN * (most - least || Math.abs(most) || 1);
+      return { least: least >= 0 ? Math.max(0, least - margin) : least - margin, most: most + margin };
+    }
+
     function draw_marks(pen, colours, x, room) {
       var taken = [];
       marks.slice().sort(function (a, b) { return (a.what === "re-shard") - (b.what === "re-shard"); }).forEach(function (mark) {
@@ -71,9 +95,7 @@
       var easel = days.length ? own.easel(place, canvas, HEIGHT, printing) : null;
       if (!easel) return;
       var colours = easel.colours, pen = easel.pen, wide = easel.room - LEFT - 14, shape = figure();
-      var last = Math.max(1, days[days.length - 1].day), values = [0];
-      [shape[2], shape[3]].forEach(function (name) { known(name).forEach(function (day) { values.push(day[name]); }); });
-      var most = Math.max.apply(null, values) * 1.08 || 1, least = Math.min.apply(null, values);
+      var last = Math.max(1, days[days.length - 1].day), span = span_of(shape), most = span.most, least = span.least;
       var x = scale_x = function (day) { return LEFT + day / last * wide; };
       var y = function (value) { return HEIGHT - BELOW - (value - least) / (most - least) * (HEIGHT - ABOVE - BELOW); };
       own.upright_axis(pen, colours, {
@@ -91,6 +113,10 @@
       var kept = window.chartTheme.shade(KEPT, printing), best = window.chartTheme.shade(BEST, printing);
       kept_key.firstChild.style.background = kept;
       best_key.firstChild.style.background = best;
+      range_key.firstChild.style.background = kept;
+      range_key.firstChild.style.opacity = 0.25;
+      range_key.hidden = !shape[4];
+      band(pen, shape[4], kept, x, y);
       line(pen, shape[3], best, x, y);
       line(pen, shape[2], kept, x, y);
       if (chosen && !printing) {
@@ -120,7 +146,8 @@
     function anew() {
       var reshard = marks.filter(function (mark) { return mark.what === "re-shard"; }).length, others = marks.filter(function (mark) { return mark.what !== "re-shard"; });
       range.textContent = days.length + " days; " + (reshard ? reshard + (reshard === 1 ? " day" : " days") + " to re-shard on" : "no day on which re-sharding pays off") +
-        (others.length ? "; " + others.map(function (mark) { return mark.what + " from day " + mark.day + " on"; }).join("; ") : "; memory lasts") + ".";
+        (others.length ? "; " + others.map(function (mark) { return mark.what + " from day " + mark.day + " on"; }).join("; ") : "; memory lasts") + "." +
+        (span_of(figure()).least > 0 ? " The upright axis does not begin at 0." : "");
       canvas.setAttribute("aria-label", figure()[0] + " by day. " + range.textContent);
       draw_now();
     }

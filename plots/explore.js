@@ -6,6 +6,7 @@
   var SAME_STEP_MS = 700;     // changes of one field so soon after each other are one step
   var SLOW_MS = 250;          // from which on the page says that it waits
   var ALIVE_MS = 2000;        // between two looks whether the server is there
+  var TICKS = 5;              // at most, of the axis below the bars
 
   var make = window.ownChart.make, spoken = window.ownChart.spoken;
   var start = JSON.parse(document.getElementById("start").textContent);
@@ -162,7 +163,9 @@
     field.wrong.setAttribute("role", "alert");
     field.input.setAttribute("aria-describedby", "wrong-" + knob.id);
     var label = make("label", { textContent: knob.label, htmlFor: "knob-" + knob.id });
-    field.box = make("div", { className: "field" }, [make("div", { className: "line" }, [label, field.back]), field.element, field.about, field.wrong]);
+    // What holds for all entries of a list is said before one opens it.
+    var parts = knob.options.length ? [field.about, field.element] : [field.element, field.about];
+    field.box = make("div", { className: "field" }, [make("div", { className: "line" }, [label, field.back])].concat(parts, field.wrong));
     return field;
   }
 
@@ -329,6 +332,19 @@
     return make("div", {}, [make("p", { className: "name", textContent: name }), track]);
   }
 
+  // The milliseconds below the bars, and what the bracket below each of them is.
+  function ruler(longest) {
+    var marks = window.ownChart.ticks(0, longest, TICKS).map(function (ms) {
+      var mark = make("span", { textContent: window.ownChart.spelt(ms, 4) + (ms ? "" : " ms") });
+      mark.style.left = 100 * ms / longest + "%";
+      return mark;
+    });
+    return make("div", { className: "ruler" }, marks);
+  }
+  function bracket_key() {
+    return make("p", { className: "name" }, [make("span", { className: "bracket" }), "the real time lies here in four of five cases (80 % range)"]);
+  }
+
   function bars(answer) {
     var ends = [answer, answer.pinned].filter(Boolean).map(function (each) {
       return each.figures.range_ms ? each.figures.range_ms[1] : each.figures.iteration_ms;
@@ -336,6 +352,8 @@
     var longest = Math.max.apply(null, ends);
     var box = make("div", { className: "bars", "aria-hidden": "true" }, [bar("now: " + answer.words.time + " ms", answer, longest)]);
     if (answer.pinned) box.append(bar("pinned: " + answer.pinned.words.time + " ms", answer.pinned, longest));
+    box.append(ruler(longest));
+    if (box.querySelector(".range")) box.append(bracket_key());
     return box;
   }
 

@@ -119,7 +119,10 @@ window.ownChart = (function () {
         fit();
         if (chart) chart.draw(true);
       });
-      window.addEventListener("afterprint", function () { if (chart) chart.draw(); });
+      window.addEventListener("afterprint", function () {  // one that is folded again waits until it is seen
+        width = 0;
+        fit();
+      });
     });
   }
 

@@ -3,6 +3,8 @@
 (function () {
   "use strict";
   var ROW = 18, RULER = 16, LEAST_COLUMN = 2, MOST_COLUMN = 28, FAINTEST = 0.14;
+  var MOST_ROWS = 25, BAR = 20;  // shown at once, whole ones; a bar that scrolls sideways takes room below them
+  var PAPER_ROWS = 40, PAPER_WIDTH = 900;  // of a picture that a sheet of paper has room for
   var FIGURES = [["weights_mb", "weights", "MB"], ["lookups", "lookups", ""], ["time_ms", "time", "ms"]];
 
   var own = window.ownChart, make = own.make, spelt = own.spelt;
@@ -73,6 +75,7 @@
     var canvas = make("canvas", { tabIndex: 0, role: "img" });
     var ruler = make("canvas", { className: "matrix-ruler", "aria-hidden": "true" });
     var box = make("div", { className: "matrix-box" }, [canvas, ruler]);
+    var paper = make("div", { className: "paper-only" });
     var about = make("p", { className: "matrix-cell", role: "status" });
     var search = make("input", { type: "search", className: "filter", placeholder: "find a table" });
     search.setAttribute("aria-label", "show only the tables with these letters");
@@ -82,17 +85,18 @@
     what.setAttribute("aria-label", "figure");
     var scale = make("span", { className: "matrix-scale" });
 
-    function layout() {
-      var wanted = search.value.toLowerCase(), room = Math.max(200, box.clientWidth);
+    function layout(printing) {
+      var wanted = search.value.toLowerCase(), room = printing ? PAPER_WIDTH : Math.max(200, box.clientWidth);
       shown = now.tables.filter(function (table) { return table.name.toLowerCase().indexOf(wanted) >= 0; });
       var longest = shown.reduce(function (most, table) { return Math.max(most, table.name.length); }, 4);
       left = Math.min(Math.round(room * 0.35), 14 + 7 * longest);
-      width = Math.max(LEAST_COLUMN, Math.min(MOST_COLUMN, (room - left) / now.columns));
+      width = Math.max(printing ? 0 : LEAST_COLUMN, Math.min(MOST_COLUMN, (room - left) / now.columns));
+      box.style.maxHeight = MOST_ROWS * ROW + RULER + (left + width * now.columns > room + 1 ? BAR : 0) + "px";
     }
 
     // Below the matrix, where it stays in sight: which column is which GPU.
-    function draw_ruler(colours) {
-      var pen = own.pen_of(ruler, Math.ceil(left + width * now.columns), RULER), taken = 0;
+    function draw_ruler(canvas_of_it, colours) {
+      var pen = own.pen_of(canvas_of_it, Math.ceil(left + width * now.columns), RULER), taken = 0;
       pen.font = "11px system-ui, sans-serif";
       pen.textBaseline = "middle";
       pen.fillStyle = colours.faint;
@@ -105,41 +109,64 @@
       });
     }
 
-    function draw(for_paper) {
-      var printing = for_paper === true;
-      layout();
-      var pen = own.pen_of(canvas, Math.ceil(left + width * now.columns), Math.max(1, shown.length) * ROW);
+    function draw_row(pen, colours, table, row, most) {
+      pen.globalAlpha = 1;
+      pen.fillStyle = colours.line;
+      pen.fillRect(left, row * ROW + ROW - 1, width * now.columns, 1);
+      pen.fillStyle = colours.ink;
+      var name = table.name;
+      while (name.length > 3 && pen.measureText(name).width > left - 8) name = name.slice(0, -2) + "\u2026";
+      pen.fillText(name, 0, row * ROW + ROW / 2);
+      pen.fillStyle = colours.answer;
+      table.cells.forEach(function (cell) {
+        var value = cell[figure[0]];
+        if (!(value > 0)) return;
+        pen.globalAlpha = FAINTEST + (1 - FAINTEST) * value / most;
+        var gap = width > 6 ? 1 : 0;
+        for (var column = cell.first; column <= cell.last; ++column) pen.fillRect(left + column * width, row * ROW + 1, width - gap, ROW - 3);
+      });
+    }
+    function draw_rows(canvas_of_them, colours, tables, most) {
+      var pen = own.pen_of(canvas_of_them, Math.ceil(left + width * now.columns), Math.max(1, tables.length) * ROW);
       pen.font = "12px system-ui, sans-serif";
       pen.textBaseline = "middle";
+      tables.forEach(function (table, row) { draw_row(pen, colours, table, row, most); });
+      return pen;
+    }
+    // All rows, in pictures that a sheet has room for, each above a ruler of its own.
+    function draw_paper(colours, most) {
+      paper.replaceChildren(make("p", { textContent: now.name + ", " + figure[1] + ". The strongest colour is " + spelt(most) + " " + (figure[2] || "lookups") + "." }));
+      for (var first = 0; first < shown.length; first += PAPER_ROWS) {
+        var rows = make("canvas"), below = make("canvas");
+        draw_rows(rows, colours, shown.slice(first, first + PAPER_ROWS), most);
+        draw_ruler(below, colours);
+        [rows, below].forEach(function (each) { each.style.display = "block", each.style.height = "auto"; });
+        paper.append(make("div", { className: "paper-part" }, [rows, below]));
+      }
+    }
+
+    function draw(for_paper) {
+      var printing = for_paper === true;
+      layout(printing);
       var most = now.tables.reduce(function (high_so_far, table) {
         return table.cells.reduce(function (high_cell, cell) { return Math.max(high_cell, cell[figure[0]]); }, high_so_far);
       }, 0);
-      var colours = own.theme(printing), ink = colours.ink, line = colours.line, strong = colours.answer;
-      shown.forEach(function (table, row) {
-        pen.globalAlpha = 1;
-        pen.fillStyle = line;
-        pen.fillRect(left, row * ROW + ROW - 1, width * now.columns, 1);
-        pen.fillStyle = ink;
-        var name = table.name;
-        while (name.length > 3 && pen.measureText(name).width > left - 8) name = name.slice(0, -2) + "\u2026";
-        pen.fillText(name, 0, row * ROW + ROW / 2);
-        pen.fillStyle = strong;
-        table.cells.forEach(function (cell) {
-          var value = cell[figure[0]];
-          if (!(value > 0)) return;
-          pen.globalAlpha = FAINTEST + (1 - FAINTEST) * value / most;
-          var gap = width > 6 ? 1 : 0;
-          for (var column = cell.first; column <= cell.last; ++column) pen.fillRect(left + column * width, row * ROW + 1, width - gap, ROW - 3);
-        });
-      });
+      var colours = own.theme(printing);
+      if (printing) {
+        draw_paper(colours, most);
+        return;
+      }
+      paper.replaceChildren();
+      var pen = draw_rows(canvas, colours, shown, most);
       if (at && at.row < shown.length) {
         pen.globalAlpha = 1;
-        pen.strokeStyle = ink;
+        pen.strokeStyle = colours.ink;
         pen.lineWidth = 2;
         pen.strokeRect(left + at.column * width, at.row * ROW, Math.max(3, width), ROW - 1);
       }
-      draw_ruler(colours);
-      scale.textContent = shown.length ? "strongest: " + spelt(most) + (figure[2] ? " " + figure[2] : " lookups") : "no table has such a name";
+      draw_ruler(ruler, colours);
+      scale.textContent = shown.length ? "strongest: " + spelt(most) + (figure[2] ? " " + figure[2] : " lookups") +
+        (shown.length > MOST_ROWS ? "; " + MOST_ROWS + " of " + shown.length + " tables are seen at once: scroll" : "") : "no table has such a name";
       canvas.setAttribute("aria-label", shown.length + " tables by " + now.columns + " columns, " + figure[1] +
         "; arrow keys go from cell to cell, and the same numbers stand in the tables below");
       place.dataset.drawn = shown.length + "x" + now.columns;
@@ -175,7 +202,7 @@
     which.addEventListener("change", function () { now = cases[which.selectedIndex]; anew(); });
     what.addEventListener("change", function () { figure = FIGURES[what.selectedIndex]; draw(); });
     place.classList.add("matrix");
-    place.append(make("div", { className: "own-tools matrix-tools" }, (cases.length > 1 ? [which] : []).concat([what, search, scale])), box, about);
+    place.append(make("div", { className: "own-tools matrix-tools" }, (cases.length > 1 ? [which] : []).concat([what, search, scale])), box, paper, about);
     anew();
     return { draw: draw };
   }

@@ -17,7 +17,7 @@
     var points = data.sets.points.map(function (row) {
       var point = { values: {}, words: {} };
       row.forEach(function (cell, at) {
-        if (at >= from || names[at] === "fits") point.words[names[at]] = data.words[cell];
+        if (at >= from || names[at] === "fits") point.words[names[at]] = cell === null ? "-" : data.words[cell];
         else point.values[names[at]] = cell;
       });
       names.slice(from + 1).forEach(function (axis) {
@@ -53,7 +53,12 @@
       select.addEventListener("change", anew);
       return { select: select, label: make("label", {}, [label + " ", select]) };
     }
-    var across = choice("across", numbers, is_known("cost") ? "cost" : "memory_gib");
+    // What a point takes, where points differ in it: cost, memory, or else what the sweep changes.
+    function differs(name) {
+      return all.points.some(function (point) { return point.values[name] !== all.points[0].values[name]; });
+    }
+    var taken = ["cost", "memory_gib"].concat(all.axes).filter(function (name) { return numbers.indexOf(name) >= 0; });
+    var across = choice("across", numbers, taken.find(differs) || "memory_gib");
     var up = choice("up", numbers, is_one_batch(all.points) ? "iteration_ms" : "samples_per_s");
     var words = all.axes.concat([FIRST_AXIS]), hue = choice("colour", words, words[0]);
     var fit = make("input", { type: "checkbox", checked: true });

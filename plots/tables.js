@@ -87,10 +87,24 @@
       if (!isHeading(row) && row.cells[column]) row.cells[column].classList.toggle("left-out", !isShown);
     });
   }
+  // Long names may break where their parts end; units ("Gbit/s") stay whole.
+  function breakName(element) {
+    var parts = element.textContent.split(/([_.]+|\/(?=\w\w))/);
+    if (element.children.length || parts.length < 3) return;
+    element.textContent = "";
+    parts.forEach(function (part, at) { element.append(part, at % 2 ? document.createElement("wbr") : ""); });
+  }
+  function breakNames(table) {
+    Array.prototype.forEach.call(table.tHead.rows[0].cells, function (head) { breakName(head.firstElementChild || head); });
+    Array.prototype.forEach.call(table.tBodies[0].rows, function (row) {
+      if (!isHeading(row)) breakName(row.cells[0]);
+    });
+  }
   function isWide(box) { return box.scrollWidth > box.clientWidth + 1; }
 
-  // A table without the columns that a narrow window has no room for, as a terminal shows it: minor ones go first, then
-  // others, the last one first. A line below it names them, and brings them back.
+  // A table without the columns that a narrow window has no room for, the last one first. Where it says which are minor,
+  // these go before all others, and of the others the last one stays, for it is what the table is there for. A line below
+  // it names them, and brings them back.
   function Columns(box, table) {
     var heads = Array.prototype.slice.call(table.tHead.rows[0].cells), names = heads.map(function (head) { return head.textContent.trim(); });
     var note = document.createElement("p"), text = document.createElement("span"), all = document.createElement("button");
@@ -100,9 +114,11 @@
     all.type = "button";
     note.append(text, all);
     box.after(note);
-    function last(isMinor) {
-      for (var column = heads.length - 1; column >= LEAST_COLUMNS; --column)
-        if (away.indexOf(column) < 0 && (!isMinor || heads[column].classList.contains("minor"))) return column;
+    var minor = heads.map(function (head) { return head.classList.contains("minor"); });
+    var answer = minor.indexOf(true) < 0 ? -1 : minor.lastIndexOf(false);
+    function last(of_minor) {
+      for (var column = heads.length - 1; column >= (of_minor ? 1 : LEAST_COLUMNS); --column)
+        if (away.indexOf(column) < 0 && minor[column] === of_minor && column !== answer) return column;
       return -1;
     }
     function fit() {
@@ -113,8 +129,8 @@
         away.push(next);
       }
       var left = away.slice().sort(function (a, b) { return a - b; }).map(function (column) { return names[column]; }).filter(Boolean);
-      note.hidden = !left.length && !wanted;
-      text.textContent = wanted ? "" : "A wider window also shows: " + left.join(", ") + ". ";
+      note.hidden = !left.length && !wanted && document.activeElement !== all;  // nobody loses the place of the keyboard
+      text.textContent = left.length ? "A wider window also shows: " + left.join(", ") + ". " : "";
       all.textContent = wanted ? "show the columns that fit" : "show all columns";
     }
     all.addEventListener("click", function () {
@@ -122,6 +138,7 @@
       fit();
       box.classList.toggle("wide", isWide(box));
     });
+    all.addEventListener("blur", fit);
     return {
       look: function () {
         if (box.clientWidth === width) return;
@@ -163,6 +180,7 @@
     makeScrollable(table);
     if (rows >= LEAST_TO_SORT) makeSortable(table);
     if (rows >= LEAST_TO_FILTER) makeFilterable(table);
+    breakNames(table);
   }
 
   // What is folded is prepared when it is opened: a report may have a hundred tables.
@@ -172,4 +190,23 @@
   document.addEventListener("toggle", function (event) {
     if (event.target.open) Array.prototype.forEach.call(event.target.querySelectorAll("table"), prepare);
   }, true);
+
+  // Nobody unfolds paper. The numbers of a chart that is drawn stay away unless a reader has opened them; those of one that
+  // is not are all that there is of it. Other scripts draw what is open now, so this is the first that hears of paper.
+  var opened = [];
+  function stands_for_chart(fold) {
+    var before = fold.previousElementSibling;
+    return fold.classList.contains("data") && before !== null && (/^SCRIPT$/.test(before.tagName) || before.matches(".chart, .own-chart"));
+  }
+  window.addEventListener("beforeprint", function () {
+    Array.prototype.forEach.call(document.querySelectorAll("details:not([open])"), function (fold) {
+      if (stands_for_chart(fold)) return;
+      fold.open = true;
+      opened.push(fold);
+    });
+  });
+  window.addEventListener("afterprint", function () {
+    opened.forEach(function (fold) { fold.open = false; });
+    opened = [];
+  });
 })();

@@ -2,7 +2,7 @@
 """Fits the products of PyTorch's dense part on operators measured alone, and prints scenarios/gpus/pytorch.yaml.
 Usage: pytorch_kernels.py scenarios/measurements/pytorch/h100/operators.csv
 
-The laws are those of models/compute/kernels/pytorch_kernels.cpp. Products and batched products are fitted by the mean size of the
+The laws are those of models/compute/kernels/pytorch_times.cpp. Products and batched products are fitted by the mean size of the
 logarithm of predicted over measured time; numbers of the other kernels were read off the rows that their source names.
 """
 import csv
@@ -52,7 +52,7 @@ PASSES = [
     ("norm_weights_growth", 0.25, "the same, 512 and 1,344 columns", None),
 ]
 
-# The same of EmbeddingBag and of the updates of its tables, by 32 columns of a bag or row (models/compute/kernels/bag_kernels.h).
+# The same of EmbeddingBag and of the updates of its tables, by 32 columns of a bag or row (models/compute/kernels/pytorch_times.h).
 BAGS = [
     ("lookup_start", "2.1 us", "embedding bag, 64 and 128 columns, 2,048 to 16,384 bags of one id", None),
     ("lookup_bag", "0.245 ns", "the same, rows in L2", None),

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <iterator>
 
@@ -325,15 +324,6 @@ std::string clause_of_bands(const std::vector<CollectiveCalibration>& collective
   return first_names(texts, kMostTold);
 }
 
-constexpr std::size_t kMostNamedLogs = 4;
-
-// True of output of nccl-tests, of which each file is a system of its own where nobody names it.
-bool are_named_by_files(const MeasuredRows& rows) {
-  return std::ranges::all_of(rows, [](const MeasuredRow& row) {
-    return std::filesystem::path(row.place.source).stem().string() == row.system;
-  });
-}
-
 }  // namespace
 
 bool ErrorsBeforeAndAfter::is_worse() const {
@@ -389,44 +379,6 @@ Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& 
   Calibration calibration = Calibrator(prior, parts_of(complete, options.most_rows), options).result();
   calibration.incomplete = incomplete;
   return calibration;
-}
-
-void note_fitted(ClusterSpec& spec, SourcedValue value, double error_pct) {
-  value.fitted = true;
-  if (error_pct >= 0) value.error_unused_pct = parse_real(fmt::format("{:.4g}", error_pct), {value.path});
-  std::erase_if(spec.sources, [&](const SourcedValue& old) { return old.path == value.path; });
-  spec.sources.push_back(std::move(value));
-}
-
-double fitted_number(const std::string& text, const Place& place) {
-  if (text.ends_with("/s")) return parse_bandwidth(text, place).bytes_per_second;
-  if (text.ends_with("s")) return parse_seconds(text, place).value;
-  return parse_real(text, place);
-}
-
-std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, const std::string& label,
-                                        const std::string& measurements) {
-  std::vector<std::string> labels;
-  for (const MeasuredRow& row : rows)
-    if (std::ranges::find(labels, row.system) == labels.end()) labels.push_back(row.system);
-  if (labels.size() > 1 && label.empty()) {
-    if (are_named_by_files(rows))
-      throw input_error({measurements},
-                        fmt::format("these are {} logs, which do not name their system and have the names of their "
-                                    "files: {}",
-                                    labels.size(), first_names(labels, kMostNamedLogs)),
-                        "Give all of them one name with --system, if they are of one");
-    throw input_error({measurements}, fmt::format("the file holds {} systems", labels.size()),
-                      fmt::format("Name one with --system: {}", join(labels)));
-  }
-  if (!label.empty() && std::ranges::find(labels, label) == labels.end()) {
-    throw input_error({"argument --system"}, fmt::format("no row is of system {}", excerpt(label)),
-                      known_names_hint(label, labels));
-  }
-  MeasuredRows chosen;
-  std::ranges::copy_if(rows, std::back_inserter(chosen),
-                       [&](const MeasuredRow& row) { return label.empty() || row.system == label; });
-  return chosen;
 }
 
 }  // namespace shardsim

@@ -86,11 +86,6 @@ void note_fitted(ClusterSpec& spec, SourcedValue value, double error_pct);
 // The number of such a text: a time, a rate or a plain number, by its unit.
 double fitted_number(const std::string& text, const Place& place);
 
-// The rows of one system: of `label`, or of the only one when it is "". Errors (Failure::input): several systems and no
-// label, a label that none has.
-std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, const std::string& label,
-                                        const std::string& measurements);
-
 // Relative errors of the roofline on some rows, in percent of the measured time.
 struct ComputeErrors {
   std::string what;  // "lookup", "update", "gemm"

@@ -181,4 +181,17 @@ ClusterSpec with_common_launch(ClusterSpec spec, Seconds most) {
   return spec;
 }
 
+void note_fitted(ClusterSpec& spec, SourcedValue value, double error_pct) {
+  value.fitted = true;
+  if (error_pct >= 0) value.error_unused_pct = parse_real(fmt::format("{:.4g}", error_pct), {value.path});
+  std::erase_if(spec.sources, [&](const SourcedValue& old) { return old.path == value.path; });
+  spec.sources.push_back(std::move(value));
+}
+
+double fitted_number(const std::string& text, const Place& place) {
+  if (text.ends_with("/s")) return parse_bandwidth(text, place).bytes_per_second;
+  if (text.ends_with("s")) return parse_seconds(text, place).value;
+  return parse_real(text, place);
+}
+
 }  // namespace shardsim

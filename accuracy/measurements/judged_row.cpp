@@ -30,9 +30,11 @@ struct Lay {
 
 Lay lay_of(const MeasuredRow& row, const std::string& cluster, int available) {
   if (row.gpus_per_node > available) {
+    const std::string other =
+        fmt::format("Cluster {} has {} in a node; map the system to another one", excerpt(cluster), available);
     throw input_error(
         row.place, fmt::format("{} GPUs per node", row.gpus_per_node),
-        fmt::format("Cluster {} has {} in a node; map the system to another one", excerpt(cluster), available));
+        row.most_hosts > row.nodes ? other + ". If its hosts have one name, state nodes and gpus_per_node" : other);
   }
   const Lay lay{row.nodes, row.gpus_per_node, available / row.gpus_per_node, row.groups_at_once};
   const std::int64_t ranks = std::int64_t{lay.total_nodes()} * available;

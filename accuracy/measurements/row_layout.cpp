@@ -83,6 +83,14 @@ StatedCounts completed(const MeasuredRow& row, StatedCounts stated) {
   return stated;
 }
 
+// Processes with as many GPUs as a host of the cluster has are on hosts of their own.
+void count_full_hosts(MeasuredRow& row, const ClusterSpec& spec) {
+  const int host = spec.gpus_per_host > 0 ? spec.gpus_per_host : spec.gpu.count;
+  if (row.nodes > 0 || row.gpus_per_node > 0 || row.ranks == 0 || row.gpus_of_process != host) return;
+  row.nodes = row.ranks / host;
+  row.gpus_per_node = host;
+}
+
 void lay_out_log(MeasuredRow& row, const StatedCounts& given, const ClusterSpec& spec) {
   const StatedCounts stated = completed(row, given);
   const bool is_stated = stated.nodes > 0 && stated.gpus_per_node > 0;
@@ -95,11 +103,12 @@ void lay_out_log(MeasuredRow& row, const StatedCounts& given, const ClusterSpec&
     return;
   }
   row.fill_in(stated.nodes, stated.gpus_per_node);
+  count_full_hosts(row, spec);
   if (row.nodes > 0 && row.gpus_per_node > 0) return into_domains(row, spec);
-  const std::string ranks = row.ranks > 0 ? fmt::format(" its {} ranks ({})", row.ranks, row.counted_by) : "";
-  throw input_error(
-      row.place, fmt::format("the output does not say on how many nodes and GPUs{} ran", ranks.empty() ? " it" : ranks),
-      stated.remedy);
+  const std::string who = row.ranks > 0 ? fmt::format("its {} ranks", row.ranks) : "it";
+  const std::string said = row.counted_by.empty() ? "" : fmt::format(" ({})", row.counted_by);
+  throw input_error(row.place, fmt::format("the output does not say on how many nodes and GPUs {}{} ran", who, said),
+                    stated.remedy);
 }
 
 // Returns what the busiest GPU, or a node, must at least send or receive of one call, whatever the algorithm:

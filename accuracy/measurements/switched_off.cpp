@@ -47,6 +47,9 @@ std::string off_in_node(const SwitchedOff& off, const ClusterSpec& spec) {
   const bool has_direct = spec.nvlink.kind != NvlinkKind::none || spec.pcie.p2p;
   if (!off.peer_to_peer.empty() && has_direct)
     return fmt::format("{}, so its GPUs did not copy directly, as those of the cluster do", off.peer_to_peer);
+  if (!off.direct_copies.empty() && !has_direct)
+    return fmt::format("its GPUs copied directly ({}), and those of the cluster do not (pcie.p2p: false)",
+                       off.direct_copies);
   // GPUs on one switch never meet in the memory of the host.
   if (!off.shared_memory.empty() && spec.nvlink.kind != NvlinkKind::nvswitch)
     return fmt::format("{}, so GPUs that do not copy directly met over the NICs", off.shared_memory);

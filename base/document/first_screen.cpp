@@ -203,7 +203,8 @@ class FirstScreen {
   std::string left_text() const {
     std::vector<std::string> parts;
     for (const auto& [heading, rows] : cut_)
-      parts.push_back(fmt::format("{}{}", counted(rows, "row"), heading.empty() ? "" : " of " + in_small(heading)));
+      parts.push_back(
+          fmt::format("{}{}", counted(rows, "more row"), heading.empty() ? "" : " of " + in_small(heading)));
     for (const std::string& heading : left_) parts.push_back(heading);
     if (sentences_ > 0) parts.push_back(counted(sentences_, "sentence"));
     if (notes_ > 0) parts.push_back(counted(notes_, "note"));

@@ -1,9 +1,9 @@
 #include "base/hdf5/checksum.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <array>
-#include <boost/crc.hpp>
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
@@ -21,12 +21,19 @@ std::string line_of(std::uint32_t sum) {
   return fmt::format("{}{:08x}\n", kMark, sum);
 }
 
+std::uint32_t crc_of_nothing() {
+  return static_cast<std::uint32_t>(crc32_z(0, nullptr, 0));
+}
+
+// Of what came before and of these bytes.
+std::uint32_t crc_of(std::string_view bytes, std::uint32_t before) {
+  return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
 }  // namespace
 
 std::string checksum_line(std::string_view bytes) {
-  boost::crc_32_type crc;
-  crc.process_bytes(bytes.data(), bytes.size());
-  return line_of(crc.checksum());
+  return line_of(crc_of(bytes, crc_of_nothing()));
 }
 
 Checksum checksum_of(const std::filesystem::path& path) {
@@ -35,18 +42,18 @@ Checksum checksum_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (error || !file) throw cannot_read(path.string(), error ? error.value() : errno);
   if (size < kLine) return Checksum::missing;
-  boost::crc_32_type crc;
+  std::uint32_t crc = crc_of_nothing();
   std::array<char, 65536> piece{};
   for (std::uintmax_t left = size - kLine; left > 0;) {
     file.read(piece.data(), static_cast<std::streamsize>(std::min<std::uintmax_t>(left, piece.size())));
     if (file.gcount() <= 0) throw input_error(Place{path.string()}, "cannot be read to its end", "Copy it anew");
-    crc.process_bytes(piece.data(), static_cast<std::size_t>(file.gcount()));
+    crc = crc_of({piece.data(), static_cast<std::size_t>(file.gcount())}, crc);
     left -= static_cast<std::uintmax_t>(file.gcount());
   }
   std::string line(kLine, '\0');
   file.read(line.data(), static_cast<std::streamsize>(line.size()));
   if (!line.starts_with(kMark)) return Checksum::missing;
-  return line == line_of(crc.checksum()) ? Checksum::right : Checksum::wrong;
+  return line == line_of(crc) ? Checksum::right : Checksum::wrong;
 }
 
 }  // namespace shardsim

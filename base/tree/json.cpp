@@ -1,5 +1,7 @@
 #include "base/tree/json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -162,6 +164,8 @@ class SaxHandler : public nlohmann::json_sax<nlohmann::json> {
 void refuse_binary(std::string_view text, const std::string& source) {
   std::size_t bad = 0;
   if (is_plain_text(text, bad)) return;
+  if (const auto format = binary_format(text))
+    throw input_error({source}, fmt::format("the file is {}", format->name), std::string(format->remedy));
   const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
   throw input_error({source, static_cast<int>(lines) + 1}, "binary, not text", "JSON files are UTF-8 text");
 }

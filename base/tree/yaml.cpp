@@ -1,5 +1,6 @@
 #include "base/tree/yaml.h"
 
+#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -160,6 +161,8 @@ void refuse_binary(std::string_view text, const std::string& source, const Place
   if (text.size() > kMaxYamlFile) throw input_error({source}, "over 64 MiB of YAML", "Is this the right file?");
   std::size_t bad = 0;
   if (is_plain_text(text, bad)) return;
+  if (const auto format = binary_format(text); format && fixed == nullptr)
+    throw input_error({source}, fmt::format("the file is {}", format->name), std::string(format->remedy));
   throw input_error(fixed == nullptr ? place_at(text, bad, source) : *fixed, "binary, not text",
                     "YAML files are UTF-8 text without control characters");
 }
@@ -288,7 +291,7 @@ class ParsedFiles {
 
   static constexpr std::size_t kMostFiles = 32;
   // Bytes of text: a pool of hundreds of tables is kept, too, for each --set asks for the files of a scenario again.
-  static constexpr std::size_t kMostOfOne = 512 * 1024, kMostOfAll = 2 * 1024 * 1024;
+  static constexpr std::size_t kMostOfOne = std::size_t{1} << 19, kMostOfAll = std::size_t{1} << 21;
 
   std::shared_ptr<const Tree> find(const std::string& path, std::string_view text) {
     const auto known = std::ranges::find(files_, path, &Parsed::path);
@@ -303,7 +306,7 @@ class ParsedFiles {
     while (files_.size() > kMostFiles || kept_ > kMostOfAll) drop(files_.begin());
   }
 
-  void drop(std::deque<Parsed>::iterator file) {
+  void drop(const std::deque<Parsed>::iterator& file) {
     kept_ -= file->text.size();
     files_.erase(file);
   }

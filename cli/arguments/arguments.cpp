@@ -112,12 +112,6 @@ class Arguments::Reader {
   Error unknown(const std::string& shown) const {
     std::vector<std::string> known;
     for (const Option& option : command_.options) known.push_back("--" + option.name);
-    const bool files_alone = std::ranges::all_of(command_.options, [](const Option& one) { return one.value.empty(); });
-    if (files_alone)
-      return input_error({"argument " + shown}, "unknown option",
-                         fmt::format("'{}' takes files alone, as they are. Put the value into the file, or ask a "
-                                     "command that takes values, such as 'shardsim run'{}",
-                                     command_.name, known.empty() ? "" : ". " + known_names_hint(shown, known)));
     return input_error({"argument " + shown}, "unknown option", known_names_hint(shown, known));
   }
 

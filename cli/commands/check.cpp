@@ -65,15 +65,8 @@ Checked check_result(const Tree& tree) {
   return {"result", counted(cases, "case")};
 }
 
-// The file is read once: it may be a pipe.
-Checked check_file(const std::string& path, const PlanWatch& watch) {
-  const std::string text = read_file(path);
-  if (text.starts_with("\x89HDF\r\n"))
-    throw input_error({path}, "an HDF5 file, and check reads text alone",
-                      "Look at a timeline with shardsim compare, or write it as text with shardsim convert");
-  const Tree tree = first_character(text) == '{' ? parse_json(text, path) : parse_yaml(text, path);
-  const std::string schema = schema_of(tree);
-  if (schema == "shardsim.scenario/1") return checked_scenario(text, path, {}, watch);
+// A file that is no scenario.
+Checked check_part(const Tree& tree, const std::string& schema, const std::string& path) {
   if (schema == "shardsim.cluster/1") return check_cluster(tree, path);
   if (schema == "shardsim.workload/1") return check_workload(tree, path);
   if (schema == "shardsim.clusters_map/1") return check_system_map(tree, path);
@@ -88,6 +81,29 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
       "shardsim.clusters_map/1, shardsim.result/2";
   if (schema.empty()) throw input_error(tree.place, "the key 'schema' is missing", "Say what the file is. " + known);
   throw input_error(tree.find("schema")->place, "unknown schema " + excerpt(schema), known);
+}
+
+// What the command line changes, it changes of a scenario.
+void refuse_changes_of(const std::string& kind, const Arguments& given) {
+  const std::vector<std::string> words = given_scenario_options(given);
+  if (!words.empty())
+    throw input_error({"argument " + words.front()}, fmt::format("the file is a {}, and this changes a scenario", kind),
+                      "Leave it out, or edit the file");
+}
+
+// The file is read once: it may be a pipe.
+Checked check_file(const Arguments& given, const PlanWatch& watch) {
+  const std::string& path = given.positional()[0];
+  const std::string text = read_file(path);
+  if (text.starts_with("\x89HDF\r\n"))
+    throw input_error({path}, "an HDF5 file, and check reads text alone",
+                      "Look at a timeline with shardsim compare, or write it as text with shardsim convert");
+  const Tree tree = first_character(text) == '{' ? parse_json(text, path) : parse_yaml(text, path);
+  const std::string schema = schema_of(tree);
+  if (schema == "shardsim.scenario/1") return checked_scenario(text, path, overrides(given), watch);
+  const Checked checked = check_part(tree, schema, path);
+  refuse_changes_of(checked.kind, given);
+  return checked;
 }
 
 // The kind of a note, whatever it names: its words without their numbers and the names in quotes.
@@ -115,12 +131,11 @@ void print_notes_of(const Checked& checked, bool all) {
 }
 
 int check(const Arguments& given, const Terminal& terminal) {
-  const std::string& path = given.positional()[0];
   const Progress progress = progress_of(given, "checking, with the plan of each case");
-  const Checked checked = check_file(path, {terminal.interrupted, {}});
+  const Checked checked = check_file(given, {terminal.interrupted, {}});
   for (const std::string& finding : checked.findings) report_error(0, finding);
   if (!checked.findings.empty()) return checked.failure == Failure::infeasible ? 3 : 2;
-  print_lines(fmt::format("{}: {}, {}: ok\n", path, checked.kind, checked.summary));
+  print_lines(fmt::format("{}: {}, {}: ok\n", given.positional()[0], checked.kind, checked.summary));
   print_notes_of(checked, given.has("details"));
   return 0;
 }
@@ -132,8 +147,10 @@ Command check_command() {
       .name = "shardsim check",
       .summary = "find the errors in a scenario, cluster, workload, plan or program file, without simulating",
       .positionals = {{"FILE", "The file to check. Its key `schema` says of what kind it is."}},
-      .options = {{"details", 0, "",
-                   "Print every note; without it, three of those that say the same of several cases."}},
+      .options = std::vector<Option>{{"details", 0, "",
+                                      "Print every note; without it, three of those that say the same of several "
+                                      "cases."}} +
+                 scenario_options(),
       .examples = {"shardsim check scenarios/flexshard.yaml", "shardsim check scenarios/clusters/a100_mesh_4x8.yaml"},
       .run = check};
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/tree/tree_editor.h"
 #include "base/tree/yaml.h"
+#include "base/utf16.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
@@ -71,7 +72,8 @@ ImportOptions import_options(const Arguments& given, const std::string& file) {
 }
 
 ClusterSpec imported(const std::string& file, ImportOptions options) {
-  const std::string text = read_file(file, kMostDump);
+  std::string text = read_file(file, kMostDump);
+  if (is_utf16(text)) text = ascii_of_utf16(text);
   const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (first != std::string::npos && text[first] == '<') {
     options.gpu_model_may_be_assumed = true;

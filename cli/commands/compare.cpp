@@ -8,6 +8,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "study/report/documents/comparison_document.h"
+#include "study/report/page.h"
 
 namespace shardsim {
 namespace {
@@ -59,7 +60,7 @@ int compare(const Arguments& given, const Terminal& terminal) {
       compare_sources(read_timeline_source(given.positional()[0]), observed, given.values("case"));
   report.tolerance_pct = most;
   throw_if_interrupted(terminal.interrupted);
-  if (page) write_result(*page, result_writer(given), comparison_html(report));
+  if (page) write_result(*page, result_writer(given), page_html(comparison_document(report, Medium::page)));
   print_result(given.has("json") ? comparison_json(report)
                                  : shown_text(comparison_document(report, Medium::terminal), given, terminal));
   if (page) say(fmt::format("report: {}", page->string()));

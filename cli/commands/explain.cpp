@@ -5,18 +5,13 @@
 
 #include "base/document/document.h"
 #include "base/text.h"
-#include "base/tree/json.h"
 #include "cli/commands/all.h"
+#include "cli/commands/plan_to_explain.h"
 #include "cli/commands/shared.h"
-#include "cli/commands/torchrec_choice.h"
 #include "plan/memory_model.h"
-#include "plan/plan_file.h"
 #include "plan/planner.h"
-#include "plan/torchrec/bridge/choice.h"
-#include "plan/torchrec/bridge/given_plan.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
-#include "plan/unsharded_tables.h"
 #include "study/planning/prepared_case.h"
 #include "study/run/study.h"
 #include "study/scenario/read_case.h"
@@ -25,170 +20,6 @@ namespace shardsim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// A plan with the inputs that its figures follow from.
-struct PlanToExplain {
-  torchrec::RunSettings settings;
-  torchrec::RunResult run;
-  std::vector<std::string> notes;  // for the reader, a sentence or two each
-  Json unsized = Json::array();    // tables that are part of the plan and of no figure: the file says no size of them
-};
-
-bool is_unsized(const StandalonePlan& plan, std::size_t table) {
-  return std::find(plan.unsized.begin(), plan.unsized.end(), static_cast<int>(table)) != plan.unsized.end();
-}
-
-// The name of each table with the path of its module in the plan, with which the names of some begin already.
-std::vector<std::string> fqns_of(const StandalonePlan& given) {
-  const std::vector<std::string> modules = module_paths(given.workload, given.plan);
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < modules.size(); ++i) {
-    torchrec::TableSpec table = torchrec::table_spec(given.workload.tables[i], given.workload);
-    table.module = modules[i];
-    names.push_back(table.fqn());
-  }
-  return names;
-}
-
-// Takes the tables of unknown size out of `plan`: of one row and one column they would be, in every total.
-Json take_unsized(StandalonePlan& given) {
-  const std::vector<std::string> names = fqns_of(given);
-  Json unsized = Json::array();
-  std::vector<Placement> rest;
-  for (Placement& placement : given.plan.placements) {
-    const auto index = static_cast<std::size_t>(placement.table);
-    if (!is_unsized(given, index)) {
-      rest.push_back(std::move(placement));
-      continue;
-    }
-    unsized.push_back({{"fqn", names[index]},
-                       {"sharding_type", strategy_name(placement.strategy)},
-                       {"compute_kernel", placement.compute_kernel},
-                       {"ranks", placement.holders.front()}});
-  }
-  given.plan.placements = std::move(rest);
-  return unsized;
-}
-
-torchrec::PlannerRequest request_of(const StandalonePlan& given) {
-  torchrec::PlannerRequest request = torchrec::request_of(given.workload);
-  for (std::size_t i = request.order.size(); i-- > 0;) {
-    if (!is_unsized(given, request.order[i])) continue;
-    request.tables.erase(request.tables.begin() + static_cast<std::ptrdiff_t>(i));
-    request.order.erase(request.order.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  torchrec::Topology& topology = request.settings.topology;
-  if (given.cpus) topology.device = torchrec::Device::cpu;
-  topology.world_size = given.ranks;
-  topology.local_world_size = given.ranks_per_host;
-  set_capacity(topology, 0, 0);
-  return request;
-}
-
-std::vector<std::string> fqns_of(const Json& unsized) {
-  std::vector<std::string> names;
-  for (const Json& table : unsized) names.push_back(table["fqn"]);
-  return names;
-}
-
-torchrec::PlannerOptions options_of(const Case& item, const Arguments& given) {
-  torchrec::PlannerOptions options = torchrec_options(item);
-  if (const auto rates = given.value("rates")) options.topology.torchrec_rates = *rates == "torchrec";
-  return options;
-}
-
-// The plan that the planner of the case chose, with its own figures.
-PlanToExplain chosen_by_torchrec(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed,
-                                 const PlanWatch& watch) {
-  PlanToExplain explained;
-  if (options.simulated) explained.notes.emplace_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
-  torchrec::Choice choice = torchrec_choice(item, options, seed, watch);
-  explained.settings = std::move(choice.request.settings);
-  explained.run = std::move(choice.run);
-  return explained;
-}
-
-// The plan of a case, which keeps the case's constraints, and where its file, if it has one, describes each table.
-struct CasePlan {
-  Plan plan;
-  std::vector<Place> entries;
-};
-
-CasePlan plan_of(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
-  CasePlan of_case;
-  if (item.plan_file.empty()) {
-    of_case.plan = unchecked_plan(item, cluster, seed, watch);
-  } else {
-    of_case.plan = checked_plan(read_json_file(item.plan_file), item.workload, cluster, true, &of_case.entries);
-  }
-  check_made_plan(of_case.plan, item, cluster);
-  return of_case;
-}
-
-PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed,
-                        const PlanWatch& watch) {
-  const Cluster cluster = cluster_of_plan(item);
-  torchrec::PlannerRequest request = torchrec::planner_request(options, item.workload, cluster);
-  PlanToExplain explained;
-  try {
-    const CasePlan given = plan_of(item, cluster, seed, watch);
-    explained.run = torchrec::given_run(given.plan, item.workload, request, given.entries);
-  } catch (const torchrec::PlannerError& error) {
-    throw torchrec::as_input_error(error);
-  }
-  explained.settings = std::move(request.settings);
-  std::vector<std::string> unsharded;
-  for (const Table& table : item.workload.tables)
-    if (!table.sharded) unsharded.push_back(table.name);
-  if (!unsharded.empty())
-    explained.notes.push_back(fmt::format(
-        "Not sharded, and counted here as data_parallel: {}. TorchRec's planner places no such table, and has "
-        "it among the dense parameters that it reserves memory for.",
-        printable(first_names(unsharded, 3))));
-  return explained;
-}
-
-torchrec::RunResult run_of(const StandalonePlan& given, const torchrec::PlannerRequest& request) {
-  std::vector<Place> entries;
-  for (const Table& table : given.workload.tables) entries.push_back(table.place);
-  try {
-    return torchrec::given_run(given.plan, given.workload, request, entries);
-  } catch (const torchrec::PlannerError& error) {
-    throw torchrec::as_input_error(error);
-  }
-}
-
-// `error` at the file where it has no place of its own.
-Error in_file(const std::string& path, const Error& error) {
-  return error.place().source.empty() ? Error(error.failure(), Place{path}, error.what(), "") : error;
-}
-
-// A plan file alone: TorchRec's own defaults stand for what it does not say. Errors: Failure::input with the line;
-// Failure::infeasible.
-PlanToExplain explained_plan_file(const std::string& path) {
-  StandalonePlan given = standalone_plan(read_json_file(path));
-  PlanToExplain explained;
-  explained.unsized = take_unsized(given);
-  const torchrec::PlannerRequest request = request_of(given);
-  explained.settings = request.settings;
-  try {
-    explained.run = run_of(given, request);
-  } catch (const Error& error) {
-    throw in_file(path, error);
-  }
-  explained.notes = {
-      "A plan file alone: fp32 pooled tables, one id a sample, batch 512, and TorchRec's default machine are "
-      "assumed, and times are what TorchRec's planner estimates for them, not a simulation. Point a scenario at it "
-      "(plan: {file: ...}) for your own."};
-  if (explained.unsized.empty()) return explained;
-  const std::size_t count = explained.unsized.size();
-  explained.notes.push_back(fmt::format(
-      "Not counted: {} ({}), whose size a plan file does not state. Explain the scenario that uses the plan to have {} "
-      "counted.",
-      counted(count, "data_parallel table"), printable(first_names(fqns_of(explained.unsized), 3)),
-      count == 1 ? "it" : "them"));
-  return explained;
-}
 
 // Says whose times the page shows, and how to get those of the simulation; nothing else on the page says so.
 std::string estimate_note(const Scenario& scenario, const Case& item, const Arguments& given) {
@@ -199,18 +30,6 @@ std::string estimate_note(const Scenario& scenario, const Case& item, const Argu
       scenario.path, item.name, changed ? " with the same --set and --seed" : "");
 }
 
-// The plan of a case. It need not fit: how far it is from fitting is what one may want to know.
-// Errors: Failure::infeasible, naming the case, when its planner finds no plan; Failure::input; Interrupted.
-PlanToExplain explained_case(const Case& item, const Arguments& given, std::uint64_t seed, const PlanWatch& watch) {
-  try {
-    const torchrec::PlannerOptions options = options_of(item, given);
-    return plans_by_torchrec(item) && !has_unsharded(item.workload) ? chosen_by_torchrec(item, options, seed, watch)
-                                                                    : estimated(item, options, seed, watch);
-  } catch (const Error& error) {
-    throw in_case(item, error);
-  }
-}
-
 // A plan's figures, as far as they are asked for.
 struct Figures {
   torchrec::Statistics statistics;
@@ -218,19 +37,18 @@ struct Figures {
 };
 
 // Leaves the parts of table `name` only, which may be written with the path of its module.
-void keep_table(Figures& figures, const std::string& name, const Json& unsized) {
+void keep_table(Figures& figures, const std::string& name, const std::vector<UnsizedTable>& unsized) {
   const auto other = [&](const torchrec::TableSpec& table) { return table.name != name && table.fqn() != name; };
-  const std::vector<std::string> left_out = fqns_of(unsized);
   std::vector<std::string> names;
   for (const auto& row : figures.statistics.tables) names.push_back(row.table->name);
-  names.insert(names.end(), left_out.begin(), left_out.end());
+  for (const UnsizedTable& table : unsized) names.push_back(table.fqn);
   std::erase_if(figures.statistics.tables, [&](const auto& row) { return other(*row.table); });
   figures.one_table = true;
   if (!figures.statistics.tables.empty()) return;
   constexpr std::size_t kShown = 20;  // names in a message
   const std::string likely = nearest(name, names);
-  const bool known =
-      std::ranges::any_of(left_out, [&](const std::string& fqn) { return fqn == name || fqn.ends_with("." + name); });
+  const bool known = std::ranges::any_of(
+      unsized, [&](const UnsizedTable& table) { return table.fqn == name || table.fqn.ends_with("." + name); });
   if (known) {
     throw input_error(Arguments::place("table"),
                       fmt::format("table {} is data_parallel, and a plan file does not state the size of such a table",
@@ -243,6 +61,16 @@ void keep_table(Figures& figures, const std::string& name, const Json& unsized) 
                                            : fmt::format("Did you mean '{}'?", likely));
 }
 
+Json json_of(const std::vector<UnsizedTable>& unsized) {
+  Json list = Json::array();
+  for (const UnsizedTable& table : unsized)
+    list.push_back({{"fqn", table.fqn},
+                    {"sharding_type", strategy_name(table.strategy)},
+                    {"compute_kernel", table.compute_kernel},
+                    {"ranks", table.ranks}});
+  return list;
+}
+
 Json document_of(const Figures& figures, const PlanToExplain& plan) {
   Json statistics = Json::parse(torchrec::statistics_json(figures.statistics));
   if (figures.one_table) statistics = {{"tables", statistics["tables"]}};
@@ -251,7 +79,7 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
                    {"planner_version", torchrec::name_of(plan.settings.estimate.version)},
                    {"statistics", std::move(statistics)},
                    {"tables", Json::parse(torchrec::explanation_json(figures.statistics))}};
-  if (!plan.unsized.empty() && !figures.one_table) document["tables_of_unknown_size"] = plan.unsized;
+  if (!plan.unsized.empty() && !figures.one_table) document["tables_of_unknown_size"] = json_of(plan.unsized);
   return document;
 }
 

@@ -3,9 +3,17 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <functional>
+#include <future>
+#include <list>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,11 +21,10 @@
 #include "base/error.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
+#include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "cli/serve/desk.h"
 #include "cli/serve/local_server.h"
-#include "study/explore/explore_page.h"
 #include "study/explore/explorer.h"
 #include "study/report/documents/result_document.h"
 #include "study/report/documents/result_json.h"
@@ -73,6 +80,86 @@ std::optional<std::string> type_of(const std::string& what) {
   if (what == "scenario.yaml") return "application/yaml; charset=utf-8";
   if (what == "report.html") return "text/html; charset=utf-8";
   return std::nullopt;
+}
+
+// The threads of a server leave their questions here, and one thread answers them, one after the other: simulations
+// make processes, which one thread alone should.
+class Desk {
+ public:
+  // Answers a question; `given_up` says whether nobody waits for it any longer.
+  using Work = std::function<std::string(const std::function<bool()>& given_up)>;
+
+  // Waits for the answer of `work`. A newer question of the same page replaces an older one that is not answered yet:
+  // the older one gets the answer of `instead`. Questions of the page "" never replace each other.
+  std::string ask(const std::string& page, Work work, const std::function<std::string()>& instead);
+
+  // Answers questions in this thread until `stopped` says so, which is asked now and then.
+  void serve(const std::function<bool()>& stopped);
+
+ private:
+  struct Question {
+    std::string page;
+    Work work;
+    std::function<std::string()> instead;
+    std::promise<std::string> answer;
+  };
+  bool is_replaced(const std::string& page);
+  std::unique_ptr<Question> next();
+  void answer(Question& question, const std::function<bool()>& stopped);
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::list<std::unique_ptr<Question>> waiting_;
+};
+
+std::string Desk::ask(const std::string& page, Work work, const std::function<std::string()>& instead) {
+  auto question = std::make_unique<Question>();
+  question->page = page;
+  question->work = std::move(work);
+  question->instead = instead;
+  std::future<std::string> answer = question->answer.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto at = waiting_.begin(); at != waiting_.end();) {
+      const bool older = !page.empty() && (*at)->page == page;
+      if (older) (*at)->answer.set_value((*at)->instead());
+      at = older ? waiting_.erase(at) : std::next(at);
+    }
+    waiting_.push_back(std::move(question));
+  }
+  arrived_.notify_one();
+  return answer.get();
+}
+
+bool Desk::is_replaced(const std::string& page) {
+  const std::lock_guard lock(mutex_);
+  return !page.empty() && std::ranges::any_of(waiting_, [&](const auto& each) { return each->page == page; });
+}
+
+std::unique_ptr<Desk::Question> Desk::next() {
+  constexpr std::chrono::milliseconds kPatience(100);
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, kPatience, [&] { return !waiting_.empty(); });
+  if (waiting_.empty()) return nullptr;
+  std::unique_ptr<Question> question = std::move(waiting_.front());
+  waiting_.pop_front();
+  return question;
+}
+
+void Desk::answer(Question& question, const std::function<bool()>& stopped) {
+  try {
+    question.answer.set_value(question.work([&] { return stopped() || is_replaced(question.page); }));
+  } catch (const Interrupted&) {
+    question.answer.set_value(question.instead());
+  } catch (...) {
+    question.answer.set_exception(std::current_exception());
+  }
+}
+
+void Desk::serve(const std::function<bool()>& stopped) {
+  while (!stopped()) {
+    if (const std::unique_ptr<Question> question = next()) answer(*question, stopped);
+  }
 }
 
 // The server of one exploration: paths are /TOKEN/, /TOKEN/alive, and /TOKEN/WHAT/PAGE, where PAGE is a name that a

@@ -77,9 +77,10 @@ std::string simulation_text(const PreparedCase& prepared, const Terminal& termin
     const CaseResult result = simulated(prepared, terminal);
     const Interval interval = interval_of(item, result);
     const std::string doubt = doubt_sentence({&interval}, "");
-    return fmt::format("An iteration takes {:.4g} ms (80 % within {}); at its peak the fullest GPU holds {} of {}.{}",
+    return fmt::format("An iteration takes {:.4g} ms (80 % within {}); at its peak the fullest GPU holds {} of {}{}.{}",
                        result.iteration_ms, interval_cell(interval),
                        to_text(Bytes{result.memory_profile.highest().bytes()}), to_text(Bytes{result.memory_capacity}),
+                       fits(result) ? "" : ", so a run ends with an out-of-memory error",
                        doubt.empty() ? "" : " " + doubt);
   } catch (const Error& error) {
     return fmt::format("It could not be simulated: {}", error.what());

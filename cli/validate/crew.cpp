@@ -26,7 +26,7 @@
 #include "cli/file_kinds.h"
 #include "cli/validate/request.h"
 #include "program/timeline/kineto/kineto.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "validate/execute/kernels/parallel.h"
 #include "validate/execute/run/execute.h"
 

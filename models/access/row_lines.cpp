@@ -22,9 +22,11 @@ std::int64_t left_beyond_alignment(double bytes) {
 
 double touched_bytes(std::int64_t bytes, std::int64_t offset, std::int64_t stride, std::int64_t line) {
   const auto line_bits = std::countr_zero(static_cast<std::uint64_t>(line));  // a division would take most of the time
+  const auto lines_from = [&](std::int64_t place) { return ((place & (line - 1)) + bytes + line - 1) >> line_bits; };
+  if ((stride & (line - 1)) == 0)
+    return static_cast<double>(lines_from(offset) * line);  // all rows lie as the first one
   std::int64_t lines = 0;
-  for (int phase = 0; phase < kPhases; ++phase, offset += stride)
-    lines += ((offset & (line - 1)) + bytes + line - 1) >> line_bits;
+  for (int phase = 0; phase < kPhases; ++phase, offset += stride) lines += lines_from(offset);
   return static_cast<double>(lines * line) / kPhases;
 }
 

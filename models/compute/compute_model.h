@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -94,6 +95,13 @@ class ComputeModel {
  public:
   virtual ~ComputeModel() = default;
   virtual Seconds seconds(const ComputeWork& work, const GpuSpec& gpu) const = 0;
+
+  // What seconds() says on one GPU, for those who ask about many operations on it: what is known of the GPU is found
+  // once. The model and `gpu` outlive it.
+  using OnGpu = std::function<Seconds(const ComputeWork& work)>;
+  virtual OnGpu on(const GpuSpec& gpu) const {
+    return [this, &gpu](const ComputeWork& work) { return seconds(work, gpu); };
+  }
 };
 
 // The reason why the fitted values of the GPU do not hold for an operation ("3 GiB (fitted up to 1 GiB)"), although

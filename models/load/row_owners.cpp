@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace shardsim {
 namespace {
@@ -112,10 +113,9 @@ OwnerList RowOwners::list_first(std::uint64_t count) const {
 template <typename Owner>
 std::vector<Owner> RowOwners::first_owners(std::uint64_t count) const {
   if (count > rows()) throw std::out_of_range("RowOwners: an offset outside the placement");
-  std::vector<Owner> owners(count);
-  for (std::uint64_t offset = rows_; offset < count; ++offset)
-    owners[offset] = static_cast<Owner>(joined_owner(offset - rows_).shard);
-  count = std::min(count, rows_);
+  std::vector<Owner> owners;
+  owners.reserve(count);
+  const std::uint64_t asked = std::exchange(count, std::min(count, rows_));
   const auto k = static_cast<std::uint64_t>(owners_);
   if (cut_ == RowCut::blocks && bucket_rows_ > 1) {
     fill_first(owners, count, [this](std::uint64_t id) { return bucket_owner(id).shard; });
@@ -130,22 +130,24 @@ std::vector<Owner> RowOwners::first_owners(std::uint64_t count) const {
       return row < in_large ? by_large.quotient(row) : large_shards + by_small.quotient(row - in_large);
     });
   }
+  for (std::uint64_t offset = rows_; offset < asked; ++offset)
+    owners.push_back(static_cast<Owner>(joined_owner(offset - rows_).shard));
   return owners;
 }
 
+// The list grows with what fills it: memory that is set to 0 as a whole is written twice.
 template <typename Owner, typename OwnerOf>
 void RowOwners::fill_first(std::vector<Owner>& owners, std::uint64_t count, const OwnerOf& owner_of) const {
-  Owner* next = owners.data();
   if (!scattered()) {
-    for (std::uint64_t number = 0; number < count; ++number) *next++ = static_cast<Owner>(owner_of(number));
+    for (std::uint64_t number = 0; number < count; ++number) owners.push_back(static_cast<Owner>(owner_of(number)));
     return;
   }
   permute_first(count, rows_, cut_ == RowCut::hashed ? owner_key_ : id_key_,
                 [&](std::span<const std::uint64_t> numbers) {
                   const OwnerOf own = owner_of;  // of its own: bytes that are written might be anybody's
-                  next = std::ranges::transform(numbers, next, [&own](std::uint64_t number) {
-                           return static_cast<Owner>(own(number));
-                         }).out;
+                  owners.resize(owners.size() + numbers.size());
+                  std::ranges::transform(numbers, owners.end() - static_cast<std::ptrdiff_t>(numbers.size()),
+                                         [&own](std::uint64_t number) { return static_cast<Owner>(own(number)); });
                 });
 }
 

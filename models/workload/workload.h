@@ -155,6 +155,7 @@ struct MeasuredRest {
   };
   Seconds host;  // that the host needs for an iteration of another batch: a shorter one waits for it
   Part id_exchange, lookup, dense_forward, dense_backward, update;
+  std::vector<std::string> notes = {};  // on the trace that all of it was taken from; sentences
   bool operator==(const MeasuredRest&) const = default;
 };
 

@@ -44,9 +44,16 @@ void sample_factor_keys(Fields& map, Workload& workload);
 // The dense part; `tables` say what its interaction works on.
 void dense_keys(Fields& map, DensePart& dense, const std::vector<Table>& tables);
 
+// Puts the products of the interaction between the bottom layers and those above. Errors
+// (Failure::input, at `place`): no vectors, too many columns, a measured rest beside it.
+void add_interaction(DensePart& dense, const std::vector<Table>& tables, const Place& place);
+
 // Makes the times those of this batch, along the lines of the parts. Errors (Failure::input, at `place`): it is another
 // batch than that of the measurement, and no part says what a sample takes.
 void take_measured_at(std::int64_t batch, MeasuredRest& measured, const Place& place);
+
+// When a batch is exchanged and looked up: `pipeline`, `fused_lookup`, `stages`.
+void pipeline_keys(Fields& map, Workload& workload);
 
 // Gives attention the variance of its items, by the length laws of its tables. The workload is read.
 void vary_attention(Workload& workload);

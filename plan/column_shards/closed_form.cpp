@@ -41,7 +41,7 @@ Amounts of_owner(const LoadStep& step, int world) {
 // Kernels by the key of their step. Their amounts are those asked about; everything else stays as the first step says.
 class Kernels {
  public:
-  Kernels(const ComputeModel& compute, const GpuSpec& gpu) : compute_(compute), gpu_(gpu) {}
+  Kernels(const ComputeModel& compute, const GpuSpec& gpu) : seconds_of_(compute.on(gpu)) {}
 
   std::size_t index_of(const LoadStep& step) {
     const auto [place, fresh] = index_.try_emplace(step.key, works_.size());
@@ -65,12 +65,11 @@ class Kernels {
     work.lookups = amounts.lookups;
     work.host_link = {amounts.host_seconds};
     work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0;
-    return compute_.seconds(work, gpu_).value;
+    return seconds_of_(work).value;
   }
 
  private:
-  const ComputeModel& compute_;
-  const GpuSpec& gpu_;
+  ComputeModel::OnGpu seconds_of_;
   std::map<std::string, std::size_t> index_;
   std::vector<ComputeWork> works_;
   std::vector<std::optional<double>> calls_;  // by kernel: of those that go table by table

@@ -6,37 +6,59 @@
 namespace shardsim {
 namespace {
 
-constexpr std::uint32_t kMostGridShards = 1U << ShardMemory::kShardBits;  // 64 MB
+constexpr std::uint32_t kMostGridShards = 1U << ShardMemory::kShardBits;
+constexpr std::size_t kManyShards = 1U << 16U;
 
 }  // namespace
 
 std::size_t ShardMemory::place_of(std::uint64_t key) const {
-  const std::size_t mask = entries_.size() - 1;
+  const std::size_t mask = others_.size() - 1;
   std::size_t place = first_place(key);
-  while (entries_[place].branch != 0 && entries_[place].key() != key) place = (place + 1) & mask;
+  while (others_[place].branch != 0 && others_[place].key() != key) place = (place + 1) & mask;
   return place;
 }
 
-const ShardMemory::Entry* ShardMemory::find(std::uint32_t shard, int kind) const {
-  if (shard == kUnknown || !is_countable(kind)) return nullptr;
-  const Entry& entry = entries_[place_of(key_of(shard, kind))];
-  return entry.branch != 0 ? &entry : nullptr;
+std::optional<ShardMemory::Grown> ShardMemory::find(std::uint32_t shard, int kind) const {
+  if (shard == kUnknown || !is_countable(kind)) return std::nullopt;
+  const First& first = first_[shard];
+  if (first.kind == kind) return Grown{first.leads_to, first.seconds};
+  if (first.forks == 0) return std::nullopt;
+  const Other& other = others_[place_of(key_of(shard, kind))];
+  if (other.branch == 0) return std::nullopt;
+  return Grown{other.leads_to(), other.seconds};
 }
 
 std::uint32_t ShardMemory::keep(std::uint32_t shard, int kind, double seconds) {
-  if (shard == kUnknown || shards_ >= kMostGridShards || !is_countable(kind)) return kUnknown;
-  if (2 * static_cast<std::size_t>(shards_) >= entries_.size()) grow();
-  const std::uint64_t key = key_of(shard, kind);
-  entries_[place_of(key)] = {(key << kShardBits) | shards_, seconds};
-  return shards_++;
+  if (shard == kUnknown || first_.size() >= kMostGridShards || !is_countable(kind)) return kUnknown;
+  const auto grown = static_cast<std::uint32_t>(first_.size());
+  if (first_[shard].kind < 0) {
+    first_[shard].kind = kind;
+    first_[shard].leads_to = grown & (kMostGridShards - 1);
+    first_[shard].seconds = seconds;
+  } else {
+    first_[shard].forks = 1;
+    keep_other(key_of(shard, kind), {grown, seconds});
+  }
+  make_room();
+  first_.emplace_back();
+  return grown;
 }
 
-void ShardMemory::grow() {
-  std::vector<Entry> before(2 * entries_.size());
-  before.swap(entries_);
-  for (const Entry& entry : before) {
-    if (entry.branch != 0) entries_[place_of(entry.key())] = entry;
+void ShardMemory::keep_other(std::uint64_t key, const Grown& grown) {
+  if (2 * ++other_count_ > others_.size()) {
+    std::vector<Other> before(2 * others_.size());
+    before.swap(others_);
+    for (const Other& other : before) {
+      if (other.branch != 0) others_[place_of(other.key())] = other;
+    }
   }
+  others_[place_of(key)] = {(key << kShardBits) | grown.shard, grown.seconds};
+}
+
+// Where there are many there may be as many as can be: room for them that nobody has touched costs nothing, and copies
+// cost memory that has to be touched.
+void ShardMemory::make_room() {
+  if (first_.size() == first_.capacity() && first_.size() >= kManyShards) first_.reserve(kMostGridShards);
 }
 
 double SortedPieces::total_width() const {
@@ -180,10 +202,11 @@ void GreedyGrid::assign(std::size_t rank, int kind, double bytes, double width) 
 double GreedyGrid::grown(std::size_t rank, int kind) {
   ++counts_.asked;
   if (!options_.caching) return predicted(rank);
-  if (const ShardMemory::Entry* const entry = memory_.find(shards_.number[rank], kind)) {
+  if (const auto known = memory_.find(shards_.number[rank], kind)) {
     ++counts_.known;
-    shards_.number[rank] = entry->shard();
-    return entry->seconds;
+    shards_.number[rank] = known->shard;
+    memory_.fetch(known->shard);
+    return known->seconds;
   }
   const double seconds = predicted(rank);
   shards_.number[rank] = memory_.keep(shards_.number[rank], kind, seconds);

@@ -25,28 +25,47 @@ struct GridOptions {
 };
 
 // Seconds of every shard met, by the kinds of its pieces in the order in which they came (NeuroShard's cache; Zha et
-// al., MLSys 2023, section 3.3): a tree whose branches are kinds, as one hash table. No cache of a processor holds it,
-// so that an entry is as short as it can be, and never in two lines.
+// al., MLSys 2023, section 3.3): a tree whose branches are kinds. No cache of a processor holds all of it. Most shards
+// have one branch or none, which lies at their number: shards that one pass meets for the first time lie beside each
+// other, as later passes ask for them. Their other branches are in one hash table.
 class ShardMemory {
  public:
   static constexpr std::uint32_t kEmptyShard = 0, kUnknown = ~0U;
   static constexpr unsigned kShardBits = 21, kKindBits = 22;
-  struct Entry {
-    std::uint64_t branch = 0;  // shard before, kind; behind them the shard that it leads to; 0: free
+  // A shard with one piece more than the one asked about.
+  struct Grown {
+    std::uint32_t shard = 0;
     double seconds = 0;
-    std::uint64_t key() const { return branch >> kShardBits; }
-    std::uint32_t shard() const { return static_cast<std::uint32_t>(branch & ((1U << kShardBits) - 1)); }
   };
 
-  ShardMemory() : entries_(1U << 12U) {}
-  // Finds the entry of `shard` with one piece more; null when it is new.
-  const Entry* find(std::uint32_t shard, int kind) const;
-  // Asks the processor for the line of that entry, which find() will soon want.
-  void fetch(std::uint32_t shard, int kind) const { __builtin_prefetch(&entries_[first_place(key_of(shard, kind))]); }
+  ShardMemory() : first_(1), others_(1U << 8U) {}
+  std::optional<Grown> find(std::uint32_t shard, int kind) const;
+  // Asks the processor for what find() will soon read of a shard.
+  void fetch(std::uint32_t shard) const {
+    if (shard != kUnknown) __builtin_prefetch(&first_[shard]);
+  }
+  // And then, where that has arrived, for what it will read of the kind.
+  void fetch(std::uint32_t shard, int kind) const {
+    if (shard != kUnknown && first_[shard].forks && first_[shard].kind != kind)
+      __builtin_prefetch(&others_[first_place(key_of(shard, kind))]);
+  }
   // The number of the shard from now on; kUnknown when there are too many shards or kinds.
   std::uint32_t keep(std::uint32_t shard, int kind, double seconds);
 
  private:
+  struct First {
+    int kind = -1;  // none
+    std::uint32_t leads_to : 31 = 0;
+    std::uint32_t forks : 1 = 0;  // others_ has more branches of the shard
+    double seconds = 0;
+  };
+  struct Other {
+    std::uint64_t branch = 0;  // shard before, kind; behind them the shard that it leads to; 0: free
+    double seconds = 0;
+    std::uint64_t key() const { return branch >> kShardBits; }
+    std::uint32_t leads_to() const { return static_cast<std::uint32_t>(branch & ((1U << kShardBits) - 1)); }
+  };
+
   static bool is_countable(int kind) { return kind < (1 << kKindBits) - 1; }
   static std::uint64_t key_of(std::uint32_t shard, int kind) {
     return (std::uint64_t{shard} << kKindBits) | (static_cast<std::uint64_t>(kind) + 1);
@@ -54,13 +73,15 @@ class ShardMemory {
   std::size_t first_place(std::uint64_t key) const {
     std::uint64_t mixed = key * 0x9e3779b97f4a7c15ULL;
     mixed ^= mixed >> 32U;
-    return mixed & (entries_.size() - 1);
+    return mixed & (others_.size() - 1);
   }
   std::size_t place_of(std::uint64_t key) const;
-  void grow();
+  void keep_other(std::uint64_t key, const Grown& grown);
+  void make_room();
 
-  std::vector<Entry> entries_;  // a power of two, at most half used
-  std::uint32_t shards_ = 1;    // met, the empty one among them
+  std::vector<First> first_;   // [shard]
+  std::vector<Other> others_;  // a power of two, at most half used; no entry is in two lines of a cache
+  std::size_t other_count_ = 0;
 };
 
 // Pieces by falling predicted seconds, of equal ones the later one of their list first; flat, for the inner loops.

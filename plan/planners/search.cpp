@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "base/tree/leaf.h"
-#include "base/tree/tree_editor.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
@@ -23,36 +22,8 @@ using search::Candidates;
 using search::Choice;
 using search::IterationCost;
 using search::LocalSearch;
+using search::StartPlanner;
 using search::TableChoices;
-
-// A planner that a search starts from, by its name in figures, and with what options.
-struct StartPlanner {
-  std::string name;
-  Tree options;
-};
-
-Tree with_options(const std::string& name, const std::vector<std::pair<std::string, std::string>>& options) {
-  Tree tree = named_map(name);
-  for (const auto& [key, value] : options) set_path(tree, key, text_tree(value, {}));
-  return tree;
-}
-
-// Every planner that needs no options, TorchRec's in both of its versions, and those that cut by popularity with the
-// bandwidths of the cluster, too, beside pooled tables that take least memory and with memory to spend. Whichever has
-// no plan is left out.
-std::vector<StartPlanner> start_planners() {
-  std::vector<StartPlanner> starts;
-  for (const PlannerEntry& planner : planners()) {
-    const std::string name(planner.name);
-    if (name != "search" && name != "per_table") starts.push_back({name, named_map(name)});
-    if (name == "torchrec") starts.push_back({name + "_2025", with_options(name, {{"version", "2025-10"}})});
-    if (!name.starts_with("flexshard_")) continue;
-    starts.push_back({name + "_simulated", with_options(name, {{"bandwidths", "simulated"}})});
-    starts.push_back({name + "_row_wise", with_options(name, {{"bandwidths", "simulated"}, {"pooled", "row_wise"}})});
-    starts.push_back({name + "_8gib", with_options(name, {{"bandwidths", "simulated"}, {"memory_budget", "8 GiB"}})});
-  }
-  return starts;
-}
 
 constexpr std::int64_t kMostEvaluations = 1'000'000'000;
 constexpr int kSearchRounds = 3;  // of the search, each with less memory if plans need more at their peak
@@ -149,7 +120,7 @@ class SearchRun {
           "faster");
       return;
     }
-    for (const StartPlanner& start : start_planners()) {
+    for (const StartPlanner& start : search::start_planners()) {
       context_.host.stop_if_asked();
       auto plan = plan_of(start);
       const bool known = plan && std::ranges::any_of(starts_, [&](const Candidate& c) { return c.plan == *plan; });

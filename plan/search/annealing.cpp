@@ -6,8 +6,9 @@
 namespace shardsim::search {
 namespace {
 
-constexpr double kHot = 3e-4, kCold = 1e-6;  // temperatures, as parts of the iteration
-constexpr std::size_t kConverted = 8;        // most tables that change their type at once
+constexpr double kHot = 3e-3, kCold = 1e-6;  // temperatures, as parts of the iteration
+constexpr std::size_t kConverted = 32;       // most tables that change their type at once
+constexpr std::uint64_t kConversions = 4;    // of 32 changes
 constexpr std::int64_t kAnew = 2048;         // evaluations between sums that are made anew
 
 template <typename Value>
@@ -77,7 +78,8 @@ bool LocalSearch::move_at_random(std::size_t table, Rng& rng, std::vector<Undo>&
   return true;
 }
 
-// Some tables of one type get another one together: a type that no table has yet pays for its exchange only so.
+// Some tables of one type get another one together: a type that no table has yet pays for its exchange only so, and an
+// exchange that many small tables share ends only when nearly all of them have left it.
 bool LocalSearch::convert_at_random(Rng& rng, std::vector<Undo>& undo) {
   const auto first = static_cast<std::size_t>(rng.below(plan_.size()));
   const Strategy from = plan_[first].front().strategy, to = any_of_them(choices_.strategies(first), rng);
@@ -96,7 +98,7 @@ bool LocalSearch::change_at_random(Rng& rng, std::vector<Undo>& undo) {
   const double place = rng.below(2) == 0 ? drawn * drawn : drawn;  // heavy ones more often
   const std::size_t table = heaviest_[static_cast<std::size_t>(place * static_cast<double>(plan_.size()))];
   const auto kind = rng.below(32);
-  if (kind == 0) return convert_at_random(rng, undo);
+  if (kind < kConversions) return convert_at_random(rng, undo);
   if (kind < 12) return move_at_random(table, rng, undo);
   if (kind < 26) return place_at_random(table, {}, rng, undo);
   const std::size_t other = heaviest_[static_cast<std::size_t>(rng.below(plan_.size()))];

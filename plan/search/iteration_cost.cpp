@@ -44,6 +44,7 @@ IterationCost::IterationCost(IterationOutline outline, const Workload& workload,
     : workload_(workload),
       cluster_(cluster),
       compute_(compute),
+      seconds_on_gpu_(compute.on(cluster.spec().gpu)),
       exchanges_(cluster),
       world_(static_cast<std::size_t>(cluster.world_size())),
       nodes_(static_cast<std::size_t>(cluster.nodes())),
@@ -186,7 +187,7 @@ double IterationCost::amount_seconds(const Node& node, const Share::Amount& amou
     work_.host_link = {std::max(amount.host_seconds, 0.0)};
     work_.sorted_update = node.step.work.kind == ComputeWork::Kind::update && work_.lookups > 0;
     seconds = node.call_seconds && work_.lookups > 0 ? *node.call_seconds + amount.table_seconds
-                                                     : compute_.seconds(work_, cluster_.spec().gpu).value;
+                                                     : seconds_on_gpu_(work_).value;
   }
   return std::max(seconds, 0.0) / cluster_.compute_factor(rank);
 }

@@ -100,6 +100,7 @@ class IterationCost {
   const Workload& workload_;
   const Cluster& cluster_;
   const ComputeModel& compute_;
+  ComputeModel::OnGpu seconds_on_gpu_;
   ExchangeTimes exchanges_;
   std::size_t world_, nodes_, per_node_;
   int streams_;

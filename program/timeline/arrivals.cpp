@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 
 namespace shardsim {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "program/timeline/iteration_window.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 
 namespace shardsim {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "program/timeline/named_times.h"
 #include "program/timeline/timeline.h"
-#include "program/timeline/timeline_figures.h"
 
 namespace shardsim {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "program/timeline/named_times.h"
 #include "program/timeline/timeline_fields.h"
-#include "program/timeline/timeline_figures.h"
 
 namespace shardsim {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/hdf5/hdf5.h"
+#include "program/timeline/named_times.h"
 #include "program/timeline/timeline.h"
-#include "program/timeline/timeline_figures.h"
 
 namespace shardsim {
 

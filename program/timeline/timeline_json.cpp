@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "base/tree/json_fields.h"
+#include "program/timeline/named_times.h"
 #include "program/timeline/timeline_fields.h"
-#include "program/timeline/timeline_figures.h"
 
 namespace shardsim {
 namespace {

@@ -1,20 +1,48 @@
-#include "python/core/machine.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/text.h"
 #include "models/collective/collective_prediction.h"
 #include "plan/planner.h"
-#include "plan/torchrec/bridge/planner_options.h"
+#include "plan/torchrec/bridge/planner_request.h"
+#include "plan/torchrec/spec/topology.h"
+#include "python/core/bindings.h"
+#include "python/core/request.h"
 #include "study/planning/prepared_case.h"
 #include "study/scenario/read_planner.h"
 
 namespace shardsim::python {
 namespace {
+
+// The cluster of a case as TorchRec's planner takes a machine: its ranks, capacities and rates, and what a collective
+// takes on it. Of 2D parallelism it is the part of one sharding group.
+class Machine {
+ public:
+  // Errors: those of chosen_case(), of the cluster, and of the planner's options where the case's is TorchRec's.
+  Machine(const Request& request, const std::string& case_name);
+
+  // The rates and capacities of the cluster, and what `topology` of the case's planner states in their place.
+  const torchrec::Topology& topology() const { return topology_; }
+  // Bytes of vectors that a rank gets for its batch, which is what it sends where tables are spread evenly.
+  std::int64_t exchange_bytes() const { return exchange_bytes_; }
+  // Milliseconds of a collective alone among `ranks`, `per_host` of them in each host, while the other GPUs of these
+  // hosts do the same in groups of their own. `bytes` as nccl-tests counts them. Errors (Failure::input): an unknown
+  // kind; ranks that do not divide by the hosts; more than the machine has.
+  double collective_ms(const std::string& kind, int per_host, int ranks, std::int64_t bytes) const;
+
+ private:
+  explicit Machine(const Case& item);
+  int host_size() const { return topology_.local_world_size; }
+
+  Cluster cluster_;
+  torchrec::Topology topology_;
+  std::int64_t exchange_bytes_ = 0;
+};
 
 torchrec::Topology topology_in(const Case& item, const Cluster& cluster) {
   const bool own = item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";
@@ -77,8 +105,6 @@ void check_group(int per_host, int ranks, int host_size, int world_size) {
                       "Give the scenario as many nodes as the Topology has");
 }
 
-}  // namespace
-
 Machine::Machine(const Request& request, const std::string& case_name)
     : Machine(chosen_case(request, case_name).item()) {}
 
@@ -98,6 +124,39 @@ double Machine::collective_ms(const std::string& kind, int per_host, int ranks, 
   for (int first = per_host; first + per_host <= host_size(); first += per_host)
     question.beside.push_back(group_from(first, per_host, ranks, host_size()));
   return predict_collective(question, cluster_).time.value * 1e3;
+}
+
+py::dict topology_dict(const torchrec::Topology& of) {
+  py::dict dict;
+  dict["world_size"] = of.world_size;
+  dict["local_world_size"] = of.local_world_size;
+  dict["compute_device"] = std::string(torchrec::name_of(of.device));
+  dict["hbm_cap"] = of.devices.front().hbm;
+  dict["ddr_cap"] = of.devices.front().ddr;
+  dict["hbm_mem_bw"] = of.hbm_bandwidth;
+  dict["ddr_mem_bw"] = of.ddr_bandwidth;
+  dict["hbm_to_ddr_mem_bw"] = of.hbm_to_ddr_bandwidth;
+  dict["intra_host_bw"] = of.intra_host_bandwidth;
+  dict["inter_host_bw"] = of.inter_host_bandwidth;
+  return dict;
+}
+
+}  // namespace
+
+void bind_machine(py::module_& module) {
+  py::class_<Machine>(module, "Machine")
+      .def(py::init([](const Request& request, const std::string& name) {
+             return without_gil([&] { return std::make_unique<Machine>(request, name); });
+           }),
+           py::arg("request"), py::arg("case"))
+      .def("topology", [](const Machine& machine) { return topology_dict(machine.topology()); })
+      .def("exchange_bytes", &Machine::exchange_bytes)
+      .def(
+          "collective_ms",
+          [](const Machine& machine, const std::string& kind, int per_host, int ranks, std::int64_t bytes) {
+            return without_gil([&] { return machine.collective_ms(kind, per_host, ranks, bytes); });
+          },
+          py::arg("kind"), py::arg("per_host"), py::arg("ranks"), py::arg("bytes"));
 }
 
 }  // namespace shardsim::python

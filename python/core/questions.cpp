@@ -1,21 +1,18 @@
-#include "python/core/questions.h"
+#include <memory>
+#include <string>
+#include <vector>
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <filesystem>
-
-#include "base/result_folder.h"
-#include "base/text.h"
-#include "base/tree/json.h"
-#include "plan/plan_file.h"
-#include "plan/torchrec_types.h"
-#include "python/core/watch.h"
+#include "base/document/document.h"
+#include "python/core/bindings.h"
+#include "python/core/request.h"
+#include "study/confidence/coverage.h"
 #include "study/drift/drift_study.h"
 #include "study/notes/notes.h"
 #include "study/report/documents/answer_json.h"
 #include "study/report/documents/drift_document.h"
+#include "study/report/page.h"
 #include "study/run/explained_case.h"
+#include "study/sweep/checked_scenario.h"
 #include "study/why/why_document.h"
 
 namespace shardsim::python {
@@ -25,77 +22,14 @@ PlanWatch watched_by_python() {
   return {interrupted_in_python(), {}};
 }
 
-constexpr std::size_t kShownTables = 12;
+// The answer to a question in the forms that its command has.
+struct Answer {
+  std::string json;
+  std::vector<std::string> notes;
+  Document terminal, page;
+};
 
-// The model's table that an entry of a plan is for. Errors: there is none.
-std::size_t model_table(const std::vector<ModelTable>& model, const std::string& module, const std::string& name,
-                        const Place& place) {
-  std::vector<std::string> known;
-  for (std::size_t i = 0; i < model.size(); ++i) {
-    const ModelTable& table = model[i];
-    if ((table.module.empty() || table.module == module) && (table.name == name || table.full_name == name)) return i;
-    known.push_back(table.full_name);
-  }
-  throw input_error(place, fmt::format("the model has no table {} in a module {}", excerpt(name), excerpt(module)),
-                    "Give a plan with the paths of the model's modules, as the scenarios of shardsim.torchrec make it. "
-                    "The model has " +
-                        first_names(known, kShownTables));
-}
-
-void check_size(const Table& placed, const ModelTable& of) {
-  if (placed.rows == of.rows && placed.dim == of.dim) return;
-  throw input_error(placed.place,
-                    fmt::format("table '{}': the shards are of {} rows and {} columns, the model has {} and {}",
-                                of.full_name, placed.rows, placed.dim, of.rows, of.dim),
-                    "Place every row and column exactly once");
-}
-
-// With the kind that it has in the model, for a plan file alone does not say it.
-void check_executable(const Placement& placement, Table placed, const ModelTable& of, int world_size) {
-  placed.kind = of.kind;
-  const RowRanks ranks{world_size, 0};
-  if (!is_beyond_torchrec(placement, placed, ranks)) return;
-  if (const std::string partial = partial_rows(placement, ranks); !partial.empty())
-    throw input_error(
-        placed.place, fmt::format("table '{}' is {}, and TorchRec needs a shard of it on each", of.full_name, partial),
-        "Plan with torchrec_only (the scenarios of shardsim.torchrec do); for the plan of one group of 2D "
-        "parallelism, give its ranks as world_size");
-  throw input_error(
-      placed.place,
-      fmt::format("table '{}': TorchRec cannot execute {} in an {}", of.full_name,
-                  is_tier(placement, placed) ? "tiers of rows" : std::string(strategy_name(placement.strategy)),
-                  of.kind == TableKind::pooled ? "EmbeddingBagCollection" : "EmbeddingCollection"),
-      "Plan with torchrec_only (the scenarios of shardsim.torchrec do)");
-}
-
-}  // namespace
-
-int check_loaded_plan(const std::string& plan_json, const std::vector<ModelTable>& model, int world_size) {
-  const Tree tree = parse_json(plan_json, "plan");
-  const StandalonePlan alone = standalone_plan(tree, world_size);
-  std::vector<const ModelTable*> of_entry;  // in the order of the plan, as the tables of `alone` are
-  std::vector<bool> met(model.size(), false);
-  for (const auto& [module, tables] : tree.find("plan")->fields)
-    for (const auto& [name, entry] : tables.fields) {
-      const std::size_t found = model_table(model, module, name, entry.place);
-      of_entry.push_back(&model[found]);
-      met[found] = true;
-    }
-  if (const auto absent = std::ranges::find(met, false); absent != met.end()) {
-    const ModelTable& table = model[static_cast<std::size_t>(absent - met.begin())];
-    throw input_error({"plan"}, fmt::format("table '{}': the plan does not place it", table.full_name),
-                      "Make the plan for this model");
-  }
-  for (const Placement& placement : alone.plan.placements) {
-    const auto index = static_cast<std::size_t>(placement.table);
-    check_executable(placement, alone.workload.tables[index], *of_entry[index], alone.ranks);
-  }
-  for (std::size_t i = 0; i < of_entry.size(); ++i)
-    if (std::ranges::find(alone.unsized, static_cast<int>(i)) == alone.unsized.end())
-      check_size(alone.workload.tables[i], *of_entry[i]);
-  return alone.ranks;
-}
-
+// `shardsim why`. Errors: those of explained_case().
 Answer why_answer(const Request& request, const std::string& case_name, bool path_only) {
   const ChosenCase chosen = chosen_case(request, case_name);
   const ExplainedCase explained = explained_case(*chosen.scenario, chosen.item(), !path_only, watched_by_python());
@@ -110,6 +44,7 @@ Answer why_answer(const Request& request, const std::string& case_name, bool pat
           document(Medium::page)};
 }
 
+// `shardsim drift`. Errors: those of drift_options() and drift_study().
 Answer drift_answer(const Request& request, const std::string& case_name, int jobs) {
   const ChosenCase chosen = chosen_case(request, case_name);
   const DriftOptions options = drift_options(request.text(), request.path(), request.changes());
@@ -122,23 +57,77 @@ Answer drift_answer(const Request& request, const std::string& case_name, int jo
           drift_document(result, options, *chosen.scenario, Medium::page)};
 }
 
-Checked check_answer(const Request& request) {
-  return checked_scenario(request.text(), request.path(), request.changes(), watched_by_python());
+void bind_answers(py::module_& module) {
+  py::class_<Answer>(module, "Answer")
+      .def_readonly("json", &Answer::json)
+      .def_readonly("notes", &Answer::notes)
+      .def(
+          "text", [](const Answer& answer, int width) { return document_text(answer.terminal, width, false); },
+          py::arg("width"))
+      .def("html", [](const Answer& answer) { return without_gil([&] { return page_html(answer.page); }); });
+  module.def(
+      "why",
+      [](const Request& request, const std::string& name, bool path_only) {
+        return without_gil([&] { return why_answer(request, name, path_only); });
+      },
+      py::arg("request"), py::arg("case"), py::arg("path_only"));
+  module.def(
+      "drift",
+      [](const Request& request, const std::string& name, int jobs) {
+        return without_gil([&] { return drift_answer(request, name, jobs); });
+      },
+      py::arg("request"), py::arg("case"), py::arg("jobs"));
 }
 
-Coverage confidence_answer() {
-  return coverage_of(ErrorModel(shipped_residuals()));
+py::dict checked_dict(const Checked& checked) {
+  py::dict dict;
+  dict["summary"] = checked.summary;
+  dict["findings"] = checked.findings;
+  dict["notes"] = checked.notes;
+  dict["fits"] = checked.failure != Failure::infeasible || checked.findings.empty();
+  return dict;
 }
 
-std::string ImportAnswer::write(const std::string& folder, bool force) const {
-  write_folder(folder, {"shardsim import", force},
-               [this](const std::filesystem::path& hidden) { files.write(hidden); });
-  return (std::filesystem::path(folder) / "scenario.yaml").string();
+py::dict confidence_dict(const Coverage& coverage) {
+  py::list kinds, chances;
+  for (const CoverageFigures& each : coverage.figures) {
+    py::dict of;
+    of["kind"] = each.kind;
+    of["rows"] = each.rows;
+    of["systems"] = each.systems;
+    of["held"] = each.held;
+    of["held_by_system"] = each.held_by_system;
+    of["width"] = each.width;
+    kinds.append(of);
+  }
+  for (const ChanceBin& each : coverage.bins) {
+    py::dict of;
+    of["least"] = each.from;
+    of["most"] = each.upto;
+    of["stated"] = each.stated;
+    of["pairs"] = each.pairs;
+    of["hits"] = each.hits;
+    chances.append(of);
+  }
+  py::dict dict;
+  dict["kinds"] = kinds;
+  dict["chances"] = chances;
+  return dict;
 }
 
-ImportAnswer import_answer(const ImportRequest& request) {
-  const auto [model, setting] = imported(request);
-  return {model_files(model, setting), assumptions(model, setting)};
+}  // namespace
+
+void bind_questions(py::module_& module) {
+  bind_answers(module);
+  module.def(
+      "check",
+      [](const Request& request) {
+        return checked_dict(without_gil(
+            [&] { return checked_scenario(request.text(), request.path(), request.changes(), watched_by_python()); }));
+      },
+      py::arg("request"));
+  module.def("confidence",
+             [] { return confidence_dict(without_gil([] { return coverage_of(ErrorModel(shipped_residuals())); })); });
 }
 
 }  // namespace shardsim::python

@@ -1,19 +1,57 @@
-#include "python/core/rater.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "base/tree/json.h"
 #include "plan/check.h"
 #include "plan/constraints.h"
+#include "plan/memory_model.h"
 #include "plan/plan_file.h"
+#include "plan/sharding_groups.h"
 #include "plan/torchrec_types.h"
+#include "python/core/bindings.h"
+#include "python/core/request.h"
+#include "study/planning/prepared_case.h"
 
 namespace shardsim::python {
 namespace {
+
+// The iteration of one case under plan after plan: what does not depend on the plan is made once.
+class Rater {
+ public:
+  Rater(const Request& request, const std::string& case_name);
+
+  // The entry of one table in a plan of TorchRec's JSON form.
+  struct Entry {
+    std::string module, table;
+    std::string json;
+  };
+  // Milliseconds of an iteration with the plan of these entries; those of `shardsim run` for expected batches. An entry
+  // that was there before is not read again. Errors: those of given_plan() and of a simulation; Failure::infeasible for
+  // a plan that does not fit in memory.
+  double iteration_ms(const std::vector<Entry>& entries);
+  // Ranks of each node that a plan is made for: of 2D parallelism those of one group.
+  int ranks_per_node() const { return cluster_of_plan(chosen_->item()).ranks_per_node(); }
+
+ private:
+  Plan plan_of(const std::vector<Entry>& entries);
+  const Plan& part_of(const Entry& entry);
+  const Cluster& cluster_of_entries() const { return groups_ ? groups_->cluster() : *cluster_; }
+
+  std::unique_ptr<const ChosenCase> chosen_;  // which prepared_ points into
+  std::shared_ptr<const Cluster> cluster_;
+  std::unique_ptr<const MemoryModel> memory_;
+  std::optional<GroupedWorld> groups_;
+  std::unordered_map<std::string, Plan> parts_;  // of entries by all that they say
+  std::optional<PreparedCase> prepared_;         // with the plan that came last
+};
 
 constexpr std::size_t kMostParts = 200'000;  // some 100 MB
 
@@ -29,8 +67,6 @@ std::string json_of(const std::vector<Rater::Entry>& entries) {
     parts.push_back(fmt::format("{}: {{{}}}", quoted(module), fmt::join(tables, ", ")));
   return fmt::format("{{\"plan\": {{{}}}}}", fmt::join(parts, ", "));
 }
-
-}  // namespace
 
 Rater::Rater(const Request& request, const std::string& case_name)
     : chosen_(std::make_unique<const ChosenCase>(chosen_case(request, case_name))),
@@ -81,6 +117,26 @@ double Rater::iteration_ms(const std::vector<Entry>& entries) {
     prepared_.emplace(*chosen_->scenario, item, cluster_, std::move(plan));
     return simulated_ms(*prepared_);
   });
+}
+
+}  // namespace
+
+void bind_rater(py::module_& module) {
+  py::class_<Rater>(module, "Rater")
+      .def(py::init([](const Request& request, const std::string& name) {
+             return without_gil([&] { return std::make_unique<Rater>(request, name); });
+           }),
+           py::arg("request"), py::arg("case"))
+      .def("ranks_per_node", &Rater::ranks_per_node)
+      .def(
+          "iteration_ms",
+          [](Rater& rater, std::vector<std::tuple<std::string, std::string, std::string>> entries) {
+            std::vector<Rater::Entry> plan;
+            for (auto& [path, table, json] : entries)
+              plan.push_back({std::move(path), std::move(table), std::move(json)});
+            return without_gil([&] { return rater.iteration_ms(plan); });
+          },
+          py::arg("entries"));
 }
 
 }  // namespace shardsim::python

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "sim/engine/execution.h"
 
 namespace shardsim {

@@ -69,7 +69,7 @@ void add_stored_rows(OpWork& work, const Op& op, const Program& program, const C
 }
 
 OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts, const Cluster& cluster,
-                    const ComputeModel& compute) {
+                    const ComputeModel::OnGpu& seconds_of) {
   OpWork work;
   work.seconds.assign(program.world_size, -1.0);
   const std::vector<int> ranks = program.ranks_of(op);
@@ -80,7 +80,7 @@ OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts,
     place_on_rank(asked, op, position, cluster.spec());
     asked.rows = rows.at(position);
     asked.tables = rows.tables_at(position);
-    const Seconds nominal = compute.seconds(asked, cluster.spec().gpu);
+    const Seconds nominal = seconds_of(asked);
     work.seconds[rank] = op.op_class == OpClass::host ? nominal.value : nominal.value / cluster.compute_factor(rank);
     if (op.every > 1) work.seconds[rank] /= op.every;  // each iteration is charged with its part
     work.alone = std::max(work.alone, Seconds{work.seconds[rank]});
@@ -150,8 +150,9 @@ ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec)
 std::vector<OpWork> expand_compute(const Program& program, const Cluster& cluster, const ComputeModel& compute) {
   std::vector<OpWork> works;
   const RowFacts facts(program);
+  const ComputeModel::OnGpu seconds_of = compute.on(cluster.spec().gpu);
   for (const Op& op : program.ops) {
-    works.push_back(op.is_collective() ? OpWork{} : compute_work(op, program, facts, cluster, compute));
+    works.push_back(op.is_collective() ? OpWork{} : compute_work(op, program, facts, cluster, seconds_of));
   }
   return works;
 }

@@ -38,6 +38,22 @@ double held_rows(const Program::Shard& shard) {
   return static_cast<double>(in_rows(shard.strategy) ? shard.shard_rows(0) : shard.rows());
 }
 
+// What the tables of a lookup are on every rank that looks something up in them.
+std::vector<TableWork> tables_of(const Op& lookup, const Program& program) {
+  std::vector<TableWork> tables;
+  tables.reserve(lookup.tables.size());
+  for (std::size_t i = 0; i < lookup.tables.size(); ++i) {
+    const Program::Shard& shard = program.shard(lookup.shards[i]);
+    TableWork& table = tables.emplace_back();
+    table.rows = held_rows(shard);
+    table.columns = static_cast<double>(shard.columns());
+    table.row_bytes = table.columns * dtype_bytes(program.table_of(lookup.shards[i]).dtype);
+    table.pooled = lookup.pooled;
+    table.reuse = lookup.tables[i].reuse;
+  }
+  return tables;
+}
+
 }  // namespace
 
 RowFacts::RowFacts(const Program& program) : program_(program) {
@@ -66,6 +82,7 @@ RowFacts::OfOp RowFacts::of(const Op& op) const {
   facts.table_count_ = static_cast<double>(op.shards.size());
   facts.id_bytes_ = program_.id_bytes;
   if (op.role == OpRole::weight_gradient) facts.part_ = &op;
+  facts.tables_ = tables_of(*lookup, program_);
   return facts;
 }
 
@@ -97,19 +114,14 @@ RowWork RowFacts::OfOp::at(std::size_t position) const {
 std::vector<TableWork> RowFacts::OfOp::tables_at(std::size_t position) const {
   std::vector<TableWork> tables;
   if (lookup_ == nullptr) return tables;
-  tables.reserve(lookup_->tables.size());  // their figures of reuse are long to move
-  for (std::size_t i = 0; i < lookup_->tables.size(); ++i) {
-    const OpTable& stated = lookup_->tables[i];
-    if (!(stated.lookups.at(position) > 0)) continue;
-    const int shard = lookup_->shards[i];
-    TableWork& table = tables.emplace_back();
-    table.rows = held_rows(program_->shard(shard));
-    table.columns = static_cast<double>(program_->shard(shard).columns());
-    table.row_bytes = table.columns * dtype_bytes(program_->table_of(shard).dtype);
-    table.pooled = lookup_->pooled;
-    table.bags = share_at(position) * stated.bags;
-    table.lookups = share_at(position) * stated.lookups.at(position);
-    table.reuse = stated.reuse;
+  const double share = share_at(position);
+  tables.reserve(tables_.size());  // their figures of reuse are long to move
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    const double lookups = lookup_->tables[i].lookups.at(position);
+    if (!(lookups > 0)) continue;
+    TableWork& table = tables.emplace_back(tables_[i]);
+    table.bags = share * lookup_->tables[i].bags;
+    table.lookups = share * lookups;
   }
   return tables;
 }

@@ -27,8 +27,9 @@ class RowFacts {
     const Program* program_ = nullptr;
     const Op* lookup_ = nullptr;
     const Op* update_ = nullptr;
-    bool is_update_ = false;    // whose vectors are gradients
-    const Op* part_ = nullptr;  // does a part of the lookup's lookups; null: all of them
+    bool is_update_ = false;         // whose vectors are gradients
+    const Op* part_ = nullptr;       // does a part of the lookup's lookups; null: all of them
+    std::vector<TableWork> tables_;  // of the lookup; bags and lookups are those of a rank
     double share_at(std::size_t position) const;
     double table_rows_ = 0, table_count_ = 1, id_bytes_ = 0;
   };

@@ -1,9 +1,10 @@
+#include "sim/memory/buffer_sizes.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "program/program.h"
 #include "program/shard_rows.h"
-#include "sim/memory/buffers.h"
 
 namespace shardsim {
 namespace {
@@ -83,7 +84,43 @@ BytesByRank rows_of_shards(const Program& program, const std::vector<int>& shard
   return bytes;
 }
 
+bool decodes(OpRole role) {
+  return role == OpRole::decode_output || role == OpRole::decode_gradient;
+}
+
+// Returns the bytes that the exchange behind the pass sends, and those that the one before it received.
+BytesByRank sent_behind(const Program& program, const Op& pass) {
+  const auto sends = [&](const Op& op) {
+    return op.is_collective() && std::ranges::find(op.after, pass.id) != op.after.end();
+  };
+  const auto found = std::find_if(program.ops.begin() + pass.id, program.ops.end(), sends);
+  return found == program.ops.end() ? half_of(pass.hbm_bytes) : moved_by(program, *found, true);
+}
+BytesByRank got_before(const Program& program, const Op& pass) {
+  std::vector<int> before = pass.after;
+  before.insert(before.end(), pass.after_previous.begin(), pass.after_previous.end());
+  const auto brings = [&](int id) { return program.op(id).is_collective() && program.op(id).fusion == pass.fusion; };
+  const auto found = std::ranges::find_if(before, brings);
+  return found == before.end() ? half_of(pass.hbm_bytes) : moved_by(program, program.op(*found), false);
+}
+
+BytesByRank beside(const PerRank& all, const BytesByRank& part, int world) {
+  BytesByRank bytes;
+  for (int rank = 0; rank < world; ++rank)
+    bytes.push_back(
+        std::max<std::int64_t>(std::llround(all.at(static_cast<std::size_t>(rank))) - bytes_at(part, rank), 0));
+  return bytes;
+}
+
 }  // namespace
+
+bool encodes(OpRole role) {
+  return role == OpRole::encode_output || role == OpRole::encode_gradient;
+}
+
+BytesByRank bytes_encoded(const Program& program, const Op& encoder) {
+  return beside(encoder.hbm_bytes, sent_behind(program, encoder), program.world_size);
+}
 
 BytesByRank half_of(const PerRank& moved) {
   BytesByRank bytes;
@@ -129,6 +166,30 @@ BytesByRank rows_scattered(const Program& program, const Op& scatter) {
   const auto looks_up = [&](int id) { return program.op(id).role == OpRole::lookup; };
   const auto lookup = std::ranges::find_if(scatter.after, looks_up);
   return lookup == scatter.after.end() ? zeros(program) : rows_of_shards(program, program.op(*lookup).shards);
+}
+
+std::optional<MemoryPart> part_written(OpRole role) {
+  if (role == OpRole::sum_gradient) return MemoryPart::table_gradients;
+  if (role < OpRole::lookup || role == OpRole::divide_gradient) return std::nullopt;
+  // Roles are in the order in which a batch meets them.
+  if (role <= OpRole::encode_output) return MemoryPart::lookup_output;
+  if (role <= OpRole::restore_duplicates) return MemoryPart::output;
+  const bool of_vectors = role >= OpRole::split_gradient_tiers && role <= OpRole::order_received_gradient;
+  return of_vectors ? std::optional(MemoryPart::gradients) : std::nullopt;
+}
+
+BytesByRank bytes_written(const Program& program, const Op& op, const Workload& workload) {
+  if (op.role == OpRole::lookup) return vectors_of(program, op);
+  if (op.role == OpRole::sum_gradient) return dense_gradient_of(program, op, workload.update_all_rows);
+  if (encodes(op.role)) return sent_behind(program, op);
+  if (decodes(op.role)) return beside(op.hbm_bytes, got_before(program, op), program.world_size);
+  return op.is_collective() ? moved_by(program, op, false) : half_of(op.hbm_bytes);
+}
+
+bool works_on_vectors(OpRole role) {
+  return part_written(role) || role == OpRole::dense_forward || role == OpRole::dense_backward ||
+         role == OpRole::divide_gradient || role == OpRole::sum_duplicates || role == OpRole::update ||
+         role == OpRole::reduce_gradient || role == OpRole::apply;
 }
 
 }  // namespace shardsim

@@ -9,74 +9,16 @@
 #include "program/input_turns.h"
 #include "program/shard_rows.h"
 #include "sim/lower/dense/dense_steps.h"
+#include "sim/memory/buffer_sizes.h"
 #include "sim/memory/dense_activations.h"
 
 namespace shardsim {
 namespace {
 
-// Returns the part of memory for the vectors or gradients that an operation in this role writes; none: it writes none
-// that stay beside what it reads.
-std::optional<MemoryPart> part_written(OpRole role) {
-  if (role == OpRole::sum_gradient) return MemoryPart::table_gradients;
-  if (role < OpRole::lookup || role == OpRole::divide_gradient) return std::nullopt;
-  // Roles are in the order in which a batch meets them.
-  if (role <= OpRole::encode_output) return MemoryPart::lookup_output;
-  if (role <= OpRole::restore_duplicates) return MemoryPart::output;
-  const bool of_vectors = role >= OpRole::split_gradient_tiers && role <= OpRole::order_received_gradient;
-  return of_vectors ? std::optional(MemoryPart::gradients) : std::nullopt;
-}
-
 constexpr double kWeightGradientBytes = 4;  // of an id: fp32
 
 // HugeCTR's index of a lookup: the row's place among the different ones, and the vector's (4 bytes each).
 constexpr double kRowIndexBytes = 8;
-
-// True when an operation in this role has vectors or gradients in hand: it reads those of the operations that it waits
-// for.
-bool works_on_vectors(OpRole role) {
-  return part_written(role) || role == OpRole::dense_forward || role == OpRole::dense_backward ||
-         role == OpRole::divide_gradient || role == OpRole::sum_duplicates || role == OpRole::update ||
-         role == OpRole::reduce_gradient || role == OpRole::apply;
-}
-
-bool encodes(OpRole role) {
-  return role == OpRole::encode_output || role == OpRole::encode_gradient;
-}
-bool decodes(OpRole role) {
-  return role == OpRole::decode_output || role == OpRole::decode_gradient;
-}
-
-// Returns the bytes that the exchange behind the pass sends, and those that the one before it received.
-BytesByRank sent_behind(const Program& program, const Op& pass) {
-  const auto sends = [&](const Op& op) {
-    return op.is_collective() && std::ranges::find(op.after, pass.id) != op.after.end();
-  };
-  const auto found = std::find_if(program.ops.begin() + pass.id, program.ops.end(), sends);
-  return found == program.ops.end() ? half_of(pass.hbm_bytes) : moved_by(program, *found, true);
-}
-BytesByRank got_before(const Program& program, const Op& pass) {
-  std::vector<int> before = pass.after;
-  before.insert(before.end(), pass.after_previous.begin(), pass.after_previous.end());
-  const auto brings = [&](int id) { return program.op(id).is_collective() && program.op(id).fusion == pass.fusion; };
-  const auto found = std::ranges::find_if(before, brings);
-  return found == before.end() ? half_of(pass.hbm_bytes) : moved_by(program, program.op(*found), false);
-}
-
-BytesByRank beside(const PerRank& all, const BytesByRank& part, int world) {
-  BytesByRank bytes;
-  for (int rank = 0; rank < world; ++rank)
-    bytes.push_back(
-        std::max<std::int64_t>(std::llround(all.at(static_cast<std::size_t>(rank))) - bytes_at(part, rank), 0));
-  return bytes;
-}
-
-BytesByRank bytes_written(const Program& program, const Op& op, const Workload& workload) {
-  if (op.role == OpRole::lookup) return vectors_of(program, op);
-  if (op.role == OpRole::sum_gradient) return dense_gradient_of(program, op, workload.update_all_rows);
-  if (encodes(op.role)) return sent_behind(program, op);
-  if (decodes(op.role)) return beside(op.hbm_bytes, got_before(program, op), program.world_size);
-  return op.is_collective() ? moved_by(program, op, false) : half_of(op.hbm_bytes);
-}
 
 class BufferList {
  public:
@@ -343,8 +285,7 @@ class BufferList {
   void add_own_gradient(const Op& reader) {
     const bool pass = reader.role == OpRole::sum_duplicates || reader.role == OpRole::split_gradient_tiers ||
                       reader.role == OpRole::order_gradient;
-    BytesByRank bytes = encodes(reader.role)
-                            ? beside(reader.hbm_bytes, sent_behind(program_, reader), program_.world_size)
+    BytesByRank bytes = encodes(reader.role) ? bytes_encoded(program_, reader)
                         : pass ? half_of(reader.role == OpRole::sum_duplicates ? restored() : reader.hbm_bytes)
                         : reader.is_collective() ? moved_by(program_, reader, true)
                                                  : vectors_of(program_, op(lookup_of_.at(reader.shards)));

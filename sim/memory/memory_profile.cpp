@@ -8,7 +8,7 @@
 
 #include "plan/row_stores.h"
 #include "program/timeline/iteration_window.h"
-#include "sim/memory/buffers.h"
+#include "sim/memory/buffer_sizes.h"
 
 namespace shardsim {
 namespace {

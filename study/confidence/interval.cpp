@@ -207,6 +207,12 @@ double ErrorModel::composed(const std::vector<IterationPart>& parts) const {
   return total > 0 ? composed_scale(uncertain, total) : 0;
 }
 
+bool ErrorModel::has_published(const IterationSetting& setting) const {
+  return std::ranges::any_of(residuals_, [&, system = setting.system()](const Residual& residual) {
+    return residual.is_iteration() && residual.system == system && residual.setting.model == setting.model;
+  });
+}
+
 Interval ErrorModel::wordless_interval(double ms, const IterationSetting& setting,
                                        const std::vector<IterationPart>& parts, const DrawnSpread& spread,
                                        const std::string& left_out) const {

@@ -58,6 +58,8 @@ class ErrorModel {
   Interval wordless_interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
                              const DrawnSpread& spread = {}, const std::string& left_out = "") const;
 
+  // True where an iteration of this model was published of this system.
+  bool has_published(const IterationSetting& setting) const;
   const std::vector<Residual>& residuals() const { return residuals_; }
   const ClassErrors& classes() const { return classes_; }
   const ClassErrors& rests() const { return rests_; }
@@ -80,6 +82,9 @@ std::vector<std::string> outside_of(const IterationSetting& setting, const std::
 
 // How much longer the longest iteration of plans of planner `search` is than the shortest, relative, where nothing but
 // the seed or the order of tables differs: the most that scripts/search_spread.py finds, rounded up (docs/planners.md).
-inline constexpr double kSearchSpread = 0.03;
+// Of many tables a search tries each less often: up to 80 tables were measured, and from 110 on.
+inline double search_spread(std::size_t tables) {
+  return tables <= 80 ? 0.03 : 0.10;
+}
 
 }  // namespace shardsim

@@ -19,6 +19,7 @@ void fields(Visitor& visit, MaybeConst<IterationSetting> auto& setting) {
   visit.field("nodes", setting.nodes);
   visit.field("gpus", setting.gpus);
   visit.field("batch_per_gpu", setting.batch_per_gpu);
+  visit(setting.tables);
 }
 
 template <typename Visitor>

@@ -5,11 +5,12 @@
 namespace shardsim {
 namespace {
 
-// The system whose errors say nothing of this case; "" where all of them count.
-std::string own_system(const Case& item, const IterationSetting& setting) {
+// The system whose errors say nothing of this case; "" where all of them count. A point of a sweep is a case of a
+// published model on its own system as much as the case of the scenario that states the published time.
+std::string own_system(const Case& item, const IterationSetting& setting, const ErrorModel& errors) {
   const bool published =
       std::ranges::any_of(item.published, [](const Published& number) { return number.quantity == "iteration"; });
-  return published ? setting.system() : "";
+  return published || errors.has_published(setting) ? setting.system() : "";
 }
 
 // Nobody has published a run whose rows lie in key-value stores.
@@ -30,17 +31,17 @@ std::vector<IterationPart> IterationJudge::parts(const Case& item, const JudgedI
 
 Interval IterationJudge::interval(const Case& item, const JudgedIteration& iteration) const {
   const IterationSetting setting = setting_of(item, iteration.timeline.world_size);
-  return with_doubts(
-      errors_.interval(iteration.ms, setting, parts(item, iteration), iteration.spread, own_system(item, setting)),
-      iteration);
+  return with_doubts(errors_.interval(iteration.ms, setting, parts(item, iteration), iteration.spread,
+                                      own_system(item, setting, errors_)),
+                     iteration);
 }
 
 Interval IterationJudge::wordless_interval(const Case& item, const JudgedIteration& iteration) const {
   IterationSetting setting = setting_of(item, iteration.timeline.world_size);
+  const std::string own = own_system(item, setting, errors_);
   setting.model.clear();
   setting.plan.clear();
-  return with_doubts(errors_.wordless_interval(iteration.ms, setting, parts(item, iteration), iteration.spread,
-                                               own_system(item, setting)),
+  return with_doubts(errors_.wordless_interval(iteration.ms, setting, parts(item, iteration), iteration.spread, own),
                      iteration);
 }
 

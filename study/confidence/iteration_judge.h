@@ -17,8 +17,8 @@ struct JudgedIteration {
 };
 
 // Gives simulated cases their intervals, by the shipped table of errors, which is read once. A case whose iteration is
-// published is judged by the errors of other systems, whoever asks, so that its interval is no witness in its own
-// cause.
+// published, or whose model is on its system, is judged by the errors of other systems, whoever asks, so that its
+// interval is no witness in its own cause.
 class IterationJudge {
  public:
   IterationJudge();

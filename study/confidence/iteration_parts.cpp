@@ -14,14 +14,10 @@
 #include "models/compute/learned_model.h"
 #include "program/timeline/op_kind.h"
 #include "study/confidence/class_errors.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 namespace {
-
-// The product alone: "A100" of "A100-SXM4-80GB".
-std::string product_of(const std::string& model) {
-  return model.substr(0, model.find_first_of("- "));
-}
 
 std::string model_words(const Workload& workload) {
   double elements = 0, lookups = 0;
@@ -224,13 +220,14 @@ IterationSetting setting_of(const Case& item, int gpus) {
   setting.software = item.software ? item.software->name : "none";
   if (item.software) setting.version = version_words(*item.software);
   setting.cluster = item.cluster.name;
-  setting.gpu = product_of(item.cluster.gpu.model);
+  setting.gpu = gpu_product_of(item.cluster.gpu.model);
   setting.model = model_words(item.workload);
   setting.plan = plan_words(item);
   setting.gpus = gpus;
   setting.nodes = std::max(1, gpus / std::max(1, item.cluster.gpu.count));
   setting.transport = setting.nodes > 1 && item.cluster.nics ? item.cluster.nics->transport : "none";
   setting.batch_per_gpu = item.workload.batch_per_gpu;
+  setting.tables = item.workload.tables.size();
   return setting;
 }
 

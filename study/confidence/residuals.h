@@ -51,6 +51,7 @@ struct IterationSetting {
   int nodes = 1;
   int gpus = 1;
   std::int64_t batch_per_gpu = 0;
+  std::size_t tables = 0;  // of the workload; 0: not known
 
   // Errors of one system say little about another one, so each system is judged by the others.
   std::string system() const { return software + " on " + cluster; }

@@ -31,7 +31,7 @@ struct DriftDay {
   std::int64_t best_bytes = 0;
   std::string best;        // the planner, kKeptCuts, or kKeptPlan, the frozen one where no other one gains
   int made_on = 0;         // the day on which the best plan was made: of that of day 0 it may be a later one
-  bool searched = false;   // whether a search made it, whose plans differ by kSearchSpread for no reason in the data
+  bool searched = false;   // whether a search made it, whose plans differ by search_spread() for no reason in the data
   double moved_bytes = 0;  // that change their holder, over all ranks
   double moving_s = 0;     // of an all-to-all of them
   double saved_s = 0;      // by the best plans of this day and all before it on which both fit
@@ -77,8 +77,9 @@ struct DriftResult {
   std::vector<DriftDay> days;
   std::optional<int> break_even_day;  // none: within these days it never pays
   std::optional<int>
-      train_again_day;  // the first on which the error of the monitored cost model is above the threshold
-  double kept_s = 0;    // what the kept plan spends on the iterations of all days on which it fits
+      train_again_day;     // the first on which the error of the monitored cost model is above the threshold
+  double kept_s = 0;       // what the kept plan spends on the iterations of all days on which it fits
+  std::size_t tables = 0;  // of the workload
 };
 
 // Parts of the case that were never measured, and for which the ranges of its days are no wider. Cluster and software
@@ -86,26 +87,6 @@ struct DriftResult {
 inline std::vector<std::string> outside_of(const DriftResult& result) {
   return result.days.empty() ? std::vector<std::string>{} : result.days.front().outside;
 }
-
-// The case as it is on a day, except for rotation, which changes no distribution but only which rows are popular.
-// Errors (Failure::input): a law that lists its rows cannot grow, a table without an exponent has none to change;
-// growth beyond what any workload may have, at the key of `drift` and with the day.
-Workload workload_on(const Workload& workload, const DriftOptions& options, int day);
-
-// The plan of day 0 on tables that have grown: new rows, the least popular ones, join those that were last.
-Plan kept_plan(const Plan& plan, const Workload& before, const Workload& after);
-
-// Bytes of rows and optimizer state that each rank gets by going from one plan to another, when a share `stays` of the
-// rows is as popular as when the first was made and the others have any popularity; as few as can be, for owners within
-// a tier are free to choose.
-struct MovedBytes {
-  std::vector<double> to;                  // [destination]
-  std::vector<std::vector<double>> pairs;  // [source][destination]; empty in worlds of more than 256 ranks
-  double all() const;
-};
-MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks);
-// The time that an all-to-all of them takes.
-double moving_seconds(const MovedBytes& moved, const Cluster& cluster);
 
 // Errors: those of planning on day 0, and of workload_on() for the first day that has some; a case of jobs, of drawn
 // batches or with a `runtime`; a monitored policy of another workload, tables that no policy places (Failure::input).

@@ -1,12 +1,18 @@
 #include "study/drift/resharding.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "base/tree/json.h"
+#include "models/collective/collective.h"
+#include "plan/memory_model.h"
 #include "plan/plan_file.h"
 #include "study/confidence/interval.h"
+#include "study/drift/drifted_workload.h"
 #include "study/planning/prepared_case.h"
 
 namespace shardsim {
@@ -26,17 +32,18 @@ std::optional<int> first_day(const DriftResult& result, bool DriftDay::*is_so) {
 bool is_luck(const DriftResult& result, const DriftDay& day) {
   const DriftDay& first = result.days.front();
   const double start = first.has_better() ? first.frozen_ms / first.best_ms : 1;
-  return day.searched && day.has_better() && day.frozen_ms <= start * (1 + kSearchSpread) * day.best_ms;
+  return day.searched && day.has_better() && day.frozen_ms <= start * (1 + search_spread(result.tables)) * day.best_ms;
 }
 
 // Seconds that the first days lose to the age of the plan: what it loses on day 0, or to the luck of a search, it loses
-// for another reason.
+// for another reason. The same cuts with the rows of the day are no other plan: all that they restore is age.
 double lost_to_age(const DriftResult& result, int days) {
   const double from_start = result.days.front().saved_s;
-  double lost = on_day(result, days - 1).saved_s - days * from_start, before = 0;
+  double lost = 0, before = 0;
   for (int day = 0; day < days; ++day) {
     const DriftDay& each = on_day(result, day);
-    if (is_luck(result, each)) lost -= each.saved_s - before - from_start;
+    const double saved = each.saved_s - before;
+    if (!is_luck(result, each)) lost += each.best == kKeptCuts ? saved : saved - from_start;
     before = each.saved_s;
   }
   return std::max(0.0, lost);
@@ -71,6 +78,33 @@ std::optional<int> least_costly_interval(const DriftResult& result, int longest,
     if (lost_per_day(*days) < lost_per_day(*best)) best = days;
   }
   return best;
+}
+
+constexpr int kDenseMoves = 256;  // ranks up to which every pair is counted
+
+// [rank] the share of a row that it holds.
+std::vector<double> holdings(const Placement& placement, std::size_t ranks) {
+  std::vector<double> held(ranks);
+  for (const std::vector<int>& group : placement.holders)
+    for (const int rank : group) held[static_cast<std::size_t>(rank)] = 1.0 / placement.shards();
+  return held;
+}
+
+double overlap(double begin, double end, double other_begin, double other_end) {
+  return std::max(0.0, std::min(end, other_end) - std::max(begin, other_begin));
+}
+
+// Bytes of the rows that are in one placement before and in another one after.
+double bytes_of_both(const Placement& from, const Placement& to, const Table& table, const std::string& optimizer,
+                     double stays) {
+  const auto real = [](auto number) { return static_cast<double>(number); };
+  const auto columns = static_cast<std::int64_t>(
+      overlap(real(from.column_begin), real(from.column_end), real(to.column_begin), real(to.column_end)));
+  if (columns == 0) return 0;
+  const double same = overlap(real(from.row_begin), real(from.row_end), real(to.row_begin), real(to.row_end));
+  const double any = real(from.rows()) * real(to.rows()) / real(table.rows);
+  const double rows = stays * same + (1 - stays) * any;
+  return rows * real(columns * dtype_bytes(table.dtype) + optimizer_row_bytes(optimizer, columns));
 }
 
 }  // namespace
@@ -110,12 +144,12 @@ std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, cons
   return later;
 }
 
-bool is_within_spread(const DriftDay& start, const DayOutcome& outcome) {
+bool is_within_spread(const DriftDay& start, const DayOutcome& outcome, std::size_t tables) {
   const DriftDay &day = outcome.day, &settled = outcome.settled;
   if (!day.searched || !day.is_choice() || start.gains_tellingly()) return false;
   const bool of_kept = settled.best == kKeptPlan || settled.best == kKeptCuts;
   const double kept_ms = of_kept ? settled.best_ms : day.frozen_ms;
-  return day.day == 0 || kept_ms <= (1 + kSearchSpread) * day.best_ms;
+  return day.day == 0 || kept_ms <= (1 + search_spread(tables)) * day.best_ms;
 }
 
 int Resharding::last_chance() const {
@@ -131,6 +165,51 @@ Resharding resharding_of(const DriftResult& result, Seconds pause) {
     found.every_days = least_costly_interval(result, found.last_chance(), pause);
   found.better_from_start = result.days.front().gains_tellingly();
   return found;
+}
+
+double MovedBytes::all() const {
+  return std::accumulate(to.begin(), to.end(), 0.0);
+}
+
+MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks) {
+  const auto count = static_cast<std::size_t>(ranks);
+  MovedBytes moved;
+  moved.to.resize(count);
+  if (ranks <= kDenseMoves) moved.pairs.assign(count, std::vector<double>(count, 0.0));
+  for (const Placement& before : from.placements) {
+    for (const Placement& after : to.placements) {
+      if (before.table != after.table) continue;
+      const Table& table = workload.tables[static_cast<std::size_t>(before.table)];
+      const double bytes = bytes_of_both(before, after, table, workload.optimizer, stays);
+      if (bytes <= 0) continue;
+      const std::vector<double> held = holdings(before, count), wanted = holdings(after, count);
+      const double all = std::accumulate(held.begin(), held.end(), 0.0);
+      for (std::size_t rank = 0; rank < count; ++rank) {
+        const double more = wanted[rank] - held[rank], others = all - held[rank];
+        if (more <= 0 || others <= 0) continue;
+        moved.to[rank] += bytes * more;
+        for (std::size_t source = 0; source < moved.pairs.size(); ++source)
+          if (source != rank) moved.pairs[source][rank] += bytes * more * held[source] / others;
+      }
+    }
+  }
+  return moved;
+}
+
+double moving_seconds(const MovedBytes& moved, const Cluster& cluster) {
+  const int ranks = cluster.world_size();
+  if (moved.all() < 1 || ranks < 2) return 0;
+  const auto whole = [](double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); };
+  ByteMatrix matrix;
+  matrix.kind = moved.pairs.empty() ? ByteMatrix::Kind::by_destination : ByteMatrix::Kind::dense;
+  for (const std::vector<double>& line : moved.pairs) {
+    std::vector<std::int64_t>& of_source = matrix.dense.emplace_back();
+    std::ranges::transform(line, std::back_inserter(of_source), whole);
+  }
+  if (moved.pairs.empty())
+    for (const double bytes : moved.to) matrix.units.push_back(whole(bytes / ranks));
+  const std::vector<int> all = all_ranks(ranks);
+  return expand_collective({CollectiveKind::all_to_all, all, &matrix, 0}, cluster, "auto").alone(cluster).value;
 }
 
 }  // namespace shardsim

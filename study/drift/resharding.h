@@ -8,6 +8,18 @@
 
 namespace shardsim {
 
+// Bytes of rows and optimizer state that each rank gets by going from one plan to another, when a share `stays` of the
+// rows is as popular as when the first was made and the others have any popularity; as few as can be, for owners within
+// a tier are free to choose.
+struct MovedBytes {
+  std::vector<double> to;                  // [destination]
+  std::vector<std::vector<double>> pairs;  // [source][destination]; empty in worlds of more than 256 ranks
+  double all() const;
+};
+MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks);
+// The time that an all-to-all of them takes.
+double moving_seconds(const MovedBytes& moved, const Cluster& cluster);
+
 // Whether the planner is a search, or asks one for some of the tables.
 bool searches(const Tree& planner);
 
@@ -41,7 +53,7 @@ std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, cons
 // Whether the best plan of a day is one of a search, and no further ahead of the kept one, with the rows of the day if
 // these help, than another search may be of the same data. Where day 0 has a better plan, that one is ahead on every
 // day.
-bool is_within_spread(const DriftDay& start, const DayOutcome& outcome);
+bool is_within_spread(const DriftDay& start, const DayOutcome& outcome, std::size_t tables);
 
 // The advice on when to make a new plan, as far as the days of a drift tell.
 struct Resharding {

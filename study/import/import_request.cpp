@@ -90,7 +90,10 @@ void refuse_empty_json(const std::string& text, const std::string& file) {
 
 // Only traces are compressed: what is none by its head was cut off, or is no file of gzip.
 void refuse_other_gzip(const std::string& file) {
-  if (fs::path(file).extension() != ".gz") return;
+  if (fs::path(file).extension() != ".gz" && fs::path(file).extension() != ".tgz") return;
+  if (file.ends_with(".tar.gz") || file.ends_with(".tgz"))
+    throw input_error({file}, "an archive of files (tar), where one trace or a folder of traces is due",
+                      "Unpack it, and name the folder");
   throw input_error(
       {file}, "no profiler's trace is in it: the file is empty, cut off, or not compressed by gzip",
       "Check it with gzip -t, and copy it again from where it was written; tables are given uncompressed");

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -36,6 +37,9 @@ bool is_given(const Tree* tree) {
 }
 
 std::string imported_word(std::string_view text) {
+  // <DataType.FP16: 'FP16'>, as repr writes a member of an enumeration.
+  if (text.starts_with('<') && text.ends_with('>') && text.find(": ") != std::string_view::npos)
+    text = text.substr(1, text.find(": ") - 1);
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   std::string word(text);
@@ -213,7 +217,36 @@ void add_tables_of_plan(ImportedModel& model) {
   std::ranges::move(more, std::back_inserter(model.tables));
 }
 
+// Lookups of these tables return vectors of the type that their entries say.
+void take_returned_types(ImportedModel& model) {
+  constexpr std::size_t kShown = 3;
+  std::unordered_map<std::string_view, Table*> known;
+  for (ImportedTable& each : model.tables) known[each.table.name] = &each.table;
+  std::map<std::string, std::vector<std::string>> told;
+  for (auto& [module, tables] : model.plan->find("plan")->fields) {
+    for (auto& [name, entry] : tables.fields) {
+      const auto type = std::ranges::find(entry.fields, kReturnedType, &std::pair<std::string, Tree>::first);
+      if (type == entry.fields.end()) continue;
+      if (const auto table = known.find(name); table != known.end())
+        told[take_returned_type(*table->second, type->second)].push_back(name);
+      entry.fields.erase(type);
+    }
+  }
+  for (const auto& [said, tables] : told)
+    if (!said.empty())
+      model.told.push_back(fmt::format("output_dtype of the plan {} (tables {}).", said, first_names(tables, kShown)));
+}
+
 }  // namespace
+
+std::string take_returned_type(Table& table, const Tree& type) {
+  const std::string word = enum_word(type, "a type");
+  if (word == "fp32" || word == "float32" || word == "float") return "";
+  const bool half = word == "fp16" || word == "float16" || word == "half";
+  if (!half && word != "bf16" && word != "bfloat16") return "is not taken: vectors are exchanged as fp32, fp16 or bf16";
+  if (!table.wire_forward) table.wire_forward = table.wire_backward = WireDtype{half ? Dtype::fp16 : Dtype::bf16};
+  return fmt::format("is the 'wire_dtype' of a table here, {}", half ? "fp16" : "bf16");
+}
 
 void take_plan(ImportedModel& model, const Tree& tree) {
   model.plan = is_hugectr_plan(tree) ? plan_from_hugectr(tree, model) : plan_from_torchrec(tree, model);
@@ -222,6 +255,7 @@ void take_plan(ImportedModel& model, const Tree& tree) {
   if (model.world.group) model.plan = plan_of_group(*model.plan, model.world);
   add_tables_of_plan(model);
   rename_tables(model);
+  take_returned_types(model);
   check_all_placed(model);
 }
 

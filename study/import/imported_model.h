@@ -119,7 +119,14 @@ class CacheParameters {
   std::map<std::string, std::vector<std::string>> not_simulated_;  // keys with their tables
 };
 
-// A word in lower case, with "_" for blanks and hyphens.
+// The key of an entry of a plan, while it is read, that says which type the vectors of the table have.
+inline constexpr const char* kReturnedType = "output_dtype";
+
+// Lookups return vectors of this type ("DataType.FP16"), and so they are exchanged, with their gradients, unless the
+// table has a type already. What is to be told of it: "" for fp32, which they return unless something else is stated.
+std::string take_returned_type(Table& table, const Tree& type);
+
+// A word in lower case, with "_" for blanks and hyphens; of a member of an enumeration as repr writes it, its name.
 std::string imported_word(std::string_view text);
 
 }  // namespace shardsim

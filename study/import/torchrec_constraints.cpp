@@ -19,7 +19,10 @@ constexpr const char* kLeftOut[] = {"bounds_check_mode", "device_group", "enforc
 // Lists what constraints say that is not taken, by sentence.
 class LeftOut {
  public:
-  void add(const std::string& sentence, const std::string& table) { tables_[sentence].push_back(table); }
+  void add(const std::string& sentence, const std::string& table) {
+    std::vector<std::string>& tables = tables_[sentence];
+    if (tables.empty() || tables.back() != table) tables.push_back(table);
+  }
   void tell(std::vector<std::string>& told) const {
     constexpr std::size_t kShown = 3;
     for (const auto& [sentence, tables] : tables_)
@@ -154,19 +157,13 @@ class ConstrainedTables {
   std::unordered_map<std::string, std::vector<ImportedTable*>> by_name_;
 };
 
-// Lookups return vectors of this type, and so they are exchanged, with their gradients. fp32 is what they return unless
-// something else is stated.
 void take_output_type(const std::vector<ImportedTable*>& tables, const Tree& stated, const std::string& table,
                       LeftOut& told) {
   const Tree* const type = stated.find("output_dtype");
   if (!is_given(type)) return;
-  const std::string word = enum_word(*type, "a type");
-  if (word == "fp32") return;
-  if (word != "fp16" && word != "bf16")
-    return told.add("output_dtype of the constraints is not taken: vectors are exchanged as fp32, fp16 or bf16", table);
   for (ImportedTable* const each : tables)
-    each->table.wire_forward = each->table.wire_backward = WireDtype{word == "fp16" ? Dtype::fp16 : Dtype::bf16};
-  told.add(fmt::format("output_dtype of the constraints is the 'wire_dtype' of a table here, {}", word), table);
+    if (const std::string said = take_returned_type(each->table, *type); !said.empty())
+      told.add("output_dtype of the constraints " + said, table);
 }
 
 void add_left_out(const std::vector<ImportedTable*>& tables, const Tree& stated, const std::string& table,

@@ -60,6 +60,11 @@ struct Lookups {
   std::vector<double> factors, poolings;
   std::vector<std::int64_t> batches;  // of its own
   bool rounded = false;               // a number was 0.0
+
+  // [1.0] is what ParameterConstraints say where nobody says anything: another table may know better of a feature.
+  bool says_default() const {
+    return factors.size() == 1 && factors.front() == 1 && poolings.empty() && batches.empty();
+  }
 };
 
 // ParameterConstraints by table.
@@ -90,7 +95,7 @@ std::vector<std::int64_t> batches_of(const Tree& stated) {
   return batches;
 }
 
-// [1.0] is what ParameterConstraints say where nobody says anything, of tables with any number of features.
+// The default is no number of each feature where there are several.
 bool is_default(const std::vector<double>& factors) {
   return factors.size() == 1 && factors.front() == 1;
 }
@@ -196,6 +201,7 @@ void torchrec_features(const Tree* stated, const Tree& config, const std::string
   const std::vector<StatedFeature> names = stated_features(config, table);
   const Lookups lookups = stated_lookups(stated, name, names.size());
   if (lookups.factors.empty()) made.assumed.emplace_back("pooling_factor");
+  if (lookups.says_default()) made.assumed.emplace_back("default_factor");
   if (lookups.rounded) made.assumed.emplace_back("rounded");
   const bool sequence = table.kind == TableKind::sequence;
   const bool weighted = is_weighted(config, stated, sequence);
@@ -264,8 +270,9 @@ void read_configs(const StatedConstraints& constraints, const Tree& tables, cons
 // A feature is one input, however many tables look it up: where constraints of one table say how many ids it has,
 // others that say nothing have as many.
 void share_features(std::vector<ImportedTable>& tables) {
+  static const std::set<std::string> kSilent = {"default_factor", "pooling_factor"};
   const auto is_silent = [](const ImportedTable& each) {
-    return std::ranges::find(each.assumed, "pooling_factor") != each.assumed.end();
+    return std::ranges::any_of(each.assumed, [](const std::string& what) { return kSilent.contains(what); });
   };
   std::map<std::string, Feature> told;
   for (const ImportedTable& each : tables)
@@ -286,7 +293,7 @@ void share_features(std::vector<ImportedTable>& tables) {
       }
       table.average_length += feature.ids();
     }
-    if (all) std::erase(each.assumed, "pooling_factor");
+    if (all) std::erase_if(each.assumed, [](const std::string& what) { return kSilent.contains(what); });
   }
 }
 

@@ -94,6 +94,12 @@ Tree kernel_entry(const Tree& stated, const std::string& table, bool replicated,
   }
   const std::vector<std::string> known = lowered_kernels();
   if (replicated || std::ranges::find(known, kernel.scalar) != known.end()) return kernel;
+  if (kernel.scalar.starts_with("quant"))
+    throw input_error(
+        stated.place,
+        fmt::format("table {} has the compute kernel {}, which is one of inference, and training is simulated",
+                    excerpt(table), excerpt(kernel.scalar)),
+        "Give the plan of the training, in which it is fused, fused_uvm or fused_uvm_caching");
   throw input_error(
       stated.place,
       fmt::format("table {} has the compute kernel {}, which is not simulated", excerpt(table), excerpt(kernel.scalar)),
@@ -142,9 +148,11 @@ Tree table_entry(const Tree& entry, const std::string& table, PlanRemarks& remar
   const bool stored = add_store_sizes(made, entry.find("key_value_params"));
   for (const auto& [key, value] : entry.fields) {
     if (std::ranges::find(kTaken, key) != std::end(kTaken) || (stored && key == "key_value_params")) continue;
-    const bool usual =
-        key == "output_dtype" && value.kind == Tree::Kind::scalar && enum_word(value, "a type") == "fp32";
-    if (says_something(&value) && !usual) remarks.not_simulated[key].push_back(table);
+    if (key == kReturnedType && is_given(&value)) {
+      made.fields.emplace_back(key, value);
+    } else if (says_something(&value)) {
+      remarks.not_simulated[key].push_back(table);
+    }
   }
   return made;
 }

@@ -14,7 +14,7 @@ NoteMaker accumulated_note, activations_note, allowance_note, averages_note, ban
     learned_reach_note, lengths_note, loads_note, lookups_note, measured_rest_note, memory_need_note, operations_note,
     other_order_note, output_types_note, overhead_fits_note, own_lowering_note, peak_note, published_note,
     relay_fit_note, row_stores_note, slices_note, slower_links_note, sound_cluster_note, steadiness_note,
-    uncontended_note, unsharded_note, workload_note;
+    traced_dense_note, uncontended_note, unsharded_note, workload_note;
 
 namespace {
 
@@ -33,6 +33,7 @@ std::span<const NoteEntry> note_entries() {
       {"accumulated", to(run), accumulated_note},
       {"unsharded", to(run, plan), unsharded_note},
       {"measured_rest", to(run), measured_rest_note},
+      {"traced_dense", to(run, check), traced_dense_note},
       {"beyond_torchrec", to(planned), beyond_torchrec_note},
       {"memory_need", to(planned), memory_need_note},
       {"host_rows", to(planned, run), host_rows_note},

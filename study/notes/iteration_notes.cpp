@@ -97,13 +97,27 @@ Notes unsharded_note(const Known& known) {
       to_text(Bytes{std::llround(bytes)}))};
 }
 
-// Measured parts stay what they are, whatever was drawn.
+// Measured parts stay what they are, whatever was drawn or changed.
 Notes measured_rest_note(const Known& known) {
   const DensePart& dense = known.item.workload.dense;
-  if (!known.result->drawn || !dense.measured) return {};
-  return {fmt::format(
-      "The measured rest ({}dense part) takes the same time in every drawn iteration, so the real variation is larger.",
-      holds_embeddings(dense) ? "lookups, updates and " : "")};
+  if (!dense.measured) return {};
+  const std::string what = holds_embeddings(dense) ? "lookups, updates and dense part" : "dense part";
+  Notes notes;
+  if (known.result->drawn)
+    notes.push_back(fmt::format(
+        "The measured rest ({}) takes the same time in every drawn iteration, so the real variation is larger.", what));
+  if (known.item.changed && dense.measured->batch == 0)
+    notes.push_back(
+        fmt::format("The measured rest ({}, 'dense.measured') takes {:.4g} ms at every batch and on every GPU: what "
+                    "--set changed of them changes the other parts of the iteration alone.",
+                    what, dense.measured->rest.ms()));
+  return notes;
+}
+
+// A trace in the place of the dense part says what it leaves open where it is read, and nobody sees it there.
+Notes traced_dense_note(const Known& known) {
+  const DensePart& dense = known.item.workload.dense;
+  return dense.measured ? dense.measured->notes : Notes{};
 }
 
 // Operations that use a link at once are each timed as if they had it alone.

@@ -86,10 +86,11 @@ class Strays {
     if (laws_ == nullptr || (!is_lookup && op.op_class != OpClass::update)) return;
     const ClusterSpec& spec = prepared_.cluster.spec();
     const std::size_t ranks = std::min(prepared_.program().ranks_of(op).size(), kJudgedRanks);
+    const RowFacts::OfOp rows = facts_.of(op);
     for (std::size_t position = 0; position < ranks; ++position) {
       ComputeWork work = work_of(op, position, spec);
-      work.rows = facts_.of(op).at(position);
-      work.tables = facts_.of(op).tables_at(position);
+      work.rows = rows.at(position);
+      work.tables = rows.tables_at(position);
       const bool is_summed = !is_lookup && (work.optimizer.empty() || work.optimizer == "none");
       if (work.tables.empty() || work.host_link.value > 0 || is_summed) continue;
       const ShardSeconds nets = seconds_by_nets(costs_, work.tables);

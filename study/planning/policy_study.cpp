@@ -225,7 +225,8 @@ std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std:
 }
 
 PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<PolicyCase>& cases,
-                                 const GameCounts& games, std::uint64_t seed) {
+                                 std::uint64_t seed) {
+  const GameCounts games;
   const std::vector<GameCounts> ways{games, {games.samples, 0}, {0, 0}};
   std::vector<PlacementJudge> judges{PlacementJudge("policy"), PlacementJudge("policy, none measured"),
                                      PlacementJudge("policy, no samples")};

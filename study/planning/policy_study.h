@@ -56,7 +56,6 @@ struct PlacementJudgement {
   std::vector<PlacementResult> ways;
   double cost_error = 0;  // of the policy's cost network on the placements that it chooses by itself, relative, mean
 };
-PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<PolicyCase>& cases,
-                                 const GameCounts& games, std::uint64_t seed);
+PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<PolicyCase>& cases, std::uint64_t seed);
 
 }  // namespace shardsim

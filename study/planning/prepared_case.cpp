@@ -172,6 +172,13 @@ Plan planned_from(const std::vector<Plan>& known, const Case& item, const Cluste
                              context);
 }
 
+// What sharding groups cannot hold is told before the ranks of the plan are looked at.
+void check_groups_hold(const Plan& plan, const Workload& workload) {
+  for (const Placement& placement : plan.placements)
+    if (static_cast<std::size_t>(placement.table) < workload.tables.size())
+      if (const std::optional<Error> refused = refused_in_groups(placement, workload)) throw *refused;
+}
+
 }  // namespace
 
 Error in_case(const Case& item, const Error& error) {
@@ -189,6 +196,7 @@ Plan unchecked_plan(const Case& item, const Cluster& world, std::uint64_t seed, 
 void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster) {
   const bool made = item.plan_file.empty();
   const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, cluster);
+  if (groups) check_groups_hold(plan, item.workload);
   if (made) check_plan(plan, item.workload, groups ? groups->cluster() : cluster, item.place);
   check_constraints(plan, item.workload, item.constraints, row_ranks(item.workload, item.cluster),
                     made ? "planner " + excerpt(item.planner.find("name")->scalar) : "the plan of the file");

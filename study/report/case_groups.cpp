@@ -6,13 +6,10 @@
 #include "study/result/case_figures.h"
 
 namespace shardsim {
-namespace {
 
 bool differ_in_plans_alone(const CaseResult& a, const CaseResult& b) {
   return a.world_size == b.world_size && a.batch_per_gpu == b.batch_per_gpu && a.cluster == b.cluster;
 }
-
-}  // namespace
 
 std::vector<WorkloadCases> by_workload(const StudyResult& study) {
   std::vector<WorkloadCases> groups;

@@ -22,6 +22,8 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads 
 // True when the cases differ in their plans alone: as many GPUs of the same cluster, and the same batch. Else their
 // times are no choice between plans.
 bool is_one_choice(const WorkloadCases& group);
+// The same of two cases: times of unlike batches or worlds say nothing of two plans.
+bool differ_in_plans_alone(const CaseResult& a, const CaseResult& b);
 
 // The fastest (of those that were not excluded), and the slowest, of the cases whose plan fits in memory; null where
 // none does.

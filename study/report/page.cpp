@@ -149,9 +149,12 @@ Json short_number(Json number) {
   return value == std::round(value) && std::abs(value) < 1e15 ? Json(static_cast<std::int64_t>(value)) : number;
 }
 
-// True when a column holds numbers; a text among them says that there is none.
+// True when a column holds numbers; a text among them says that there is none. So does a column of dashes alone: of the
+// costs of machines without a price, say.
 bool has_numbers(const DataSet& set, std::size_t column) {
-  return std::ranges::any_of(set.rows, [&](const auto& row) { return std::holds_alternative<double>(row[column]); });
+  const auto is_number = [&](const auto& row) { return std::holds_alternative<double>(row[column]); };
+  const auto is_dash = [&](const auto& row) { return row[column] == DataSet::Cell("-"); };
+  return std::ranges::any_of(set.rows, is_number) || std::ranges::all_of(set.rows, is_dash);
 }
 
 // Data sets as lists of numbers: each text stands once, in `words`, and cells name it by its place; null where a column

@@ -45,6 +45,10 @@ std::string doubt_sentence(const std::vector<const Interval*>& intervals, std::s
 
 std::string outside_sentence(const std::vector<std::string>& outside) {
   if (outside.empty()) return "";
+  // What constants were chosen by was measured, and is yet no witness for them.
+  const bool chosen = std::ranges::any_of(
+      outside, [](const std::string& each) { return each.ends_with(" were used to choose constants"); });
+  if (chosen) return fmt::format("Without an independent check: {}.", join(outside));
   const bool own = std::ranges::any_of(
       outside, [](const std::string& each) { return each.starts_with("no other ") || each.starts_with("all other "); });
   return fmt::format("Outside of everything measured{}: {}.", own ? " elsewhere" : "", join(outside));

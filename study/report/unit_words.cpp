@@ -19,19 +19,19 @@ std::string number_after(const std::string& word, const std::string& text) {
   return std::ranges::all_of(number, [](char each) { return each >= '0' && each <= '9'; }) ? number : "";
 }
 
-// "receiving" of "in" and "nvlink_in".
-std::string direction_of(const std::string& end) {
-  if (end == "in" || end.ends_with("_in")) return "receiving";
-  return end == "out" || end.ends_with("_out") ? "sending" : "";
-}
-
 // A port of a node: of a NIC, or of a GPU to NVLink or PCIe.
-std::string port_in_words(const std::string& node, const std::string& unit, const std::string& end) {
-  const std::string nic = number_after("nic", unit), gpu = number_after("gpu", unit), way = direction_of(end);
-  if (way.empty()) return "";
-  if (!nic.empty()) return fmt::format("NIC {} of node {}, {}", nic, node, way);
+std::string port_in_words(const std::string& node, const std::string& unit, const std::string& end, bool brief) {
+  const std::string nic = number_after("nic", unit), gpu = number_after("gpu", unit);
+  const bool receives = end == "in" || end.ends_with("_in");
+  if (!receives && end != "out" && !end.ends_with("_out")) return "";
+  const char* const way = receives ? "receiving" : "sending";
+  if (!nic.empty())
+    return brief ? fmt::format("node {} NIC {} {}", node, nic, receives ? "in" : "out")
+                 : fmt::format("NIC {} of node {}, {}", nic, node, way);
   if (gpu.empty()) return "";
-  return fmt::format("{} of GPU {} of node {}, {}", end.starts_with("nvlink") ? "NVLink" : "PCIe", gpu, node, way);
+  const char* const medium = end.starts_with("nvlink") ? "NVLink" : "PCIe";
+  return brief ? fmt::format("node {} GPU {} {} {}", node, gpu, medium, receives ? "in" : "out")
+               : fmt::format("{} of GPU {} of node {}, {}", medium, gpu, node, way);
 }
 
 // "0-3" between GPUs of a mesh, "switch0-cpu1" on the PCIe tree.
@@ -43,23 +43,31 @@ std::string wire_in_words(const std::string& node, const std::string& medium, co
                             : fmt::format("PCIe from {} to {} of node {}", from, to, node);
 }
 
-std::string link_in_words(const std::vector<std::string>& parts) {
+std::string link_in_words(const std::vector<std::string>& parts, bool brief = false) {
   const std::string leaf = number_after("leaf", parts.front()), node = number_after("node", parts.front());
   if (parts.size() == 2 && !leaf.empty())
     return fmt::format("leaf switch {}, {} the spine", leaf, parts[1] == "up" ? "to" : "from");
   if (parts.size() != 3 || node.empty()) return "";
   return parts[1] == "nvlink" || parts[1] == "pcie" ? wire_in_words(node, parts[1], parts[2])
-                                                    : port_in_words(node, parts[1], parts[2]);
+                                                    : port_in_words(node, parts[1], parts[2], brief);
+}
+
+std::string words_of_unit(const std::string& name, bool brief) {
+  constexpr std::string_view kLaunch = " launch";  // kLaunchStream of a rank
+  if (name.starts_with("rank ") && name.ends_with(kLaunch))
+    return "host of " + name.substr(0, name.size() - kLaunch.size());
+  const std::string words = link_in_words(split(name, '/'), brief);
+  return words.empty() ? name : words;
 }
 
 }  // namespace
 
 std::string unit_in_words(const std::string& name) {
-  constexpr std::string_view kLaunch = " launch";  // kLaunchStream of a rank
-  if (name.starts_with("rank ") && name.ends_with(kLaunch))
-    return "host of " + name.substr(0, name.size() - kLaunch.size());
-  const std::string words = link_in_words(split(name, '/'));
-  return words.empty() ? name : words;
+  return words_of_unit(name, false);
+}
+
+std::string unit_in_short(const std::string& name) {
+  return words_of_unit(name, true);
 }
 
 std::string kind_that_limits(const std::string& name) {

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "study/scenario/scenario.h"
 
 namespace shardsim {

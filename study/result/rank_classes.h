@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/packed.h"
+#include "topology/spec/cluster_spec.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 
@@ -47,5 +50,54 @@ bool is_large(const CaseResult& result);
 
 // None where it is not large. A list that differs from rank to rank tells no ranks apart: it stays a list.
 RankClasses rank_classes(const CaseResult& result);
+
+inline constexpr const char* kByClass = "_by_class";
+
+// A number of each rank in the fields of a result, under `name`, or of each class of ranks, under `name` and kByClass.
+template <typename Visitor>
+void by_rank(Visitor& visit, const std::string& name, auto& list, const RankClasses& classes) {
+  if constexpr (!Named<Visitor>) {
+    visit.field(name, list);
+  } else if constexpr (Visitor::kReads) {
+    const std::string grouped = name + kByClass;
+    if (!visit.has(grouped)) return visit.field(name, list);
+    visit.field(grouped, list);
+    list = classes.by_rank(list, visit.place_of(grouped));
+  } else {
+    const auto numbers = classes.by_class(list);
+    numbers ? visit.field(name + kByClass, *numbers) : visit.field(name, list);
+  }
+}
+
+// Ranks one by one, or as the text of rank sets.
+template <typename Visitor>
+void ranks_or_set(Visitor& visit, auto& ranks, bool as_set) {
+  if constexpr (Named<Visitor>) {
+    if constexpr (Visitor::kReads) {
+      if (visit.has("rank_set")) {
+        std::string text;
+        visit.field("rank_set", text);
+        ranks = read_rank_sets(text, kMostRanks, visit.place_of("rank_set"));
+        return;
+      }
+    } else if (as_set && !ranks.empty()) {
+      return visit.field("rank_set", rank_sets_text(ranks));
+    }
+  }
+  visit.field("ranks", ranks);
+}
+
+// Ranks that are alike, as a form with names tells them.
+template <typename Visitor>
+RankClasses class_fields(Visitor& visit, auto& result) {
+  RankClasses classes;
+  if constexpr (Named<Visitor>) {
+    if constexpr (!Visitor::kReads) classes = rank_classes(result);
+    std::vector<std::string> texts = classes.texts();
+    visit.take("rank_classes", texts);
+    if constexpr (Visitor::kReads) classes = RankClasses(texts, visit.place_of("rank_classes"));
+  }
+  return classes;
+}
 
 }  // namespace shardsim

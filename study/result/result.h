@@ -9,7 +9,7 @@
 #include "plan/memory_model.h"
 #include "plan/plan.h"
 #include "program/timeline/kineto/merged_trace.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "sim/engine/engine.h"
 #include "sim/memory/memory_profile.h"
 #include "study/confidence/interval.h"

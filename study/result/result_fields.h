@@ -12,7 +12,6 @@
 #include "study/result/result.h"
 #include "study/why/why_fields.h"
 #include "topology/spec/cluster_spec.h"
-#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 
@@ -115,42 +114,6 @@ std::vector<NamedTime> collective_times(const std::vector<NamedTime>& times);
 void add_collective_times(std::vector<NamedTime>& times, const std::vector<NamedTime>& collectives);
 std::vector<ComputeTime> compute_times(const std::vector<NamedTime>& times);
 void add_compute_times(std::vector<NamedTime>& times, const std::vector<ComputeTime>& compute);
-
-inline constexpr const char* kByClass = "_by_class";
-
-// A number of each rank, under `name`, or of each class of ranks, under `name` and kByClass.
-template <typename Visitor>
-void by_rank(Visitor& visit, const std::string& name, auto& list, const RankClasses& classes) {
-  if constexpr (!Named<Visitor>) {
-    visit.field(name, list);
-  } else if constexpr (Visitor::kReads) {
-    const std::string grouped = name + kByClass;
-    if (!visit.has(grouped)) return visit.field(name, list);
-    visit.field(grouped, list);
-    list = classes.by_rank(list, visit.place_of(grouped));
-  } else {
-    const auto numbers = classes.by_class(list);
-    numbers ? visit.field(name + kByClass, *numbers) : visit.field(name, list);
-  }
-}
-
-// Ranks one by one, or as the text of rank sets.
-template <typename Visitor>
-void ranks_or_set(Visitor& visit, auto& ranks, bool as_set) {
-  if constexpr (Named<Visitor>) {
-    if constexpr (Visitor::kReads) {
-      if (visit.has("rank_set")) {
-        std::string text;
-        visit.field("rank_set", text);
-        ranks = read_rank_sets(text, kMostRanks, visit.place_of("rank_set"));
-        return;
-      }
-    } else if (as_set && !ranks.empty()) {
-      return visit.field("rank_set", rank_sets_text(ranks));
-    }
-  }
-  visit.field("ranks", ranks);
-}
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PlacementSummary> auto& placement, bool of_large_case = false) {
@@ -326,19 +289,6 @@ void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
   visit.field("rank", host.rank);
   visit.field("busy_ms", host.busy_ms);
   visit.field("waits_for_host_ms", host.waits_for_host_ms);
-}
-
-// Ranks that are alike, as a form with names tells them.
-template <typename Visitor>
-RankClasses class_fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
-  RankClasses classes;
-  if constexpr (Named<Visitor>) {
-    if constexpr (!Visitor::kReads) classes = rank_classes(result);
-    std::vector<std::string> texts = classes.texts();
-    visit.take("rank_classes", texts);
-    if constexpr (Visitor::kReads) classes = RankClasses(texts, visit.place_of("rank_classes"));
-  }
-  return classes;
 }
 
 template <typename Visitor>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,7 +7,6 @@
 #include "sim/engine/op_work.h"
 #include "study/planning/prepared_case.h"
 #include "study/result/result.h"
-#include "study/run/kernel_parts.h"
 #include "study/why/change.h"
 
 namespace shardsim {
@@ -19,14 +17,6 @@ CaseResult simulated_case(const PreparedCase& prepared, bool pareto);
 
 // The rest, for a case whose simulation is there: `simulated` at the planned payload.
 CaseResult described_case(const PreparedCase& prepared, SimulationResult simulated, double estimate_ms, bool pareto);
-
-// The case's published numbers beside its own, from the figures that it holds already (`times` among them) and from
-// `parts`, which are asked for where times of kernels are published.
-std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,
-                                                const std::function<KernelParts()>& parts = {});
-// Adds the published numbers of a case beside `base`, the one that it is relative to, when both are there: the gain, by
-// samples per second, so that it means the same between cases of different batches, and the memory saved.
-void compare_with_base(CaseResult& result, const CaseResult& base);
 
 // The jobs of one fabric, made ready.
 struct JobGroup {

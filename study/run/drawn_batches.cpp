@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/statistics.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "sim/engine/iteration_chain.h"
 #include "sim/lower/draws/drawn_programs.h"
 #include "sim/lower/draws/row_draws.h"

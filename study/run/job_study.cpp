@@ -7,6 +7,7 @@
 #include "sim/engine/jobs/job_engine.h"
 #include "study/notes/notes.h"
 #include "study/run/case_result.h"
+#include "study/run/published_comparison.h"
 
 namespace shardsim {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/compute/kernels/pytorch_kernels.h"
+#include "models/compute/learned_model.h"
 #include "sim/engine/op_work.h"
 #include "sim/engine/row_facts.h"
 
@@ -105,8 +106,9 @@ void for_each_work(const PreparedCase& prepared, const Visit& visit) {
     if (op.is_collective() || op.op_class == OpClass::host || at == ranks.end()) continue;
     const auto position = static_cast<std::size_t>(at - ranks.begin());
     ComputeWork work = work_of(op, position, prepared.cluster.spec());
-    work.rows = facts.of(op).at(position);
-    work.tables = facts.of(op).tables_at(position);
+    const RowFacts::OfOp rows = facts.of(op);
+    work.rows = rows.at(position);
+    work.tables = rows.tables_at(position);
     visit(op, work);
   }
 }

@@ -18,6 +18,7 @@
 #include "study/result/result_fields.h"
 #include "study/run/case_result.h"
 #include "study/run/compared_case.h"
+#include "study/run/published_comparison.h"
 
 namespace shardsim {
 namespace {

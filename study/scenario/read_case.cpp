@@ -165,7 +165,10 @@ ClusterSpec read_case_cluster(const CaseTree& tree) {
 }
 
 Workload read_case_workload(const CaseTree& tree) {
-  return read_workload(with_traced_dense(required_part(tree, "workload")), "");
+  std::vector<std::string> notes;
+  Workload workload = read_workload(with_traced_dense(required_part(tree, "workload"), notes), "");
+  if (workload.dense.measured) workload.dense.measured->notes = std::move(notes);
+  return workload;
 }
 
 Case read_case(const CaseTree& tree, std::uint64_t seed) {

@@ -252,7 +252,29 @@ std::string traced_dense_text(const TracedRest& rest) {
   return DenseText(rest).text();
 }
 
-Tree with_traced_dense(Tree workload) {
+namespace {
+
+// What a reader of the iteration must know of the trace that its dense part is.
+std::vector<std::string> notes_of_trace(const TracedModel& traced, bool exchanges, bool embeddings) {
+  std::vector<std::string> notes = {fmt::format(
+      "The dense part{} and the host are those of {}{}: neither the cluster's GPU{} changes them.",
+      embeddings ? ", lookups, updates" : "", printable(std::filesystem::path(traced.path).filename().string()),
+      traced.device.empty() ? "" : ", a trace of " + printable(traced.device),
+      embeddings ? ", tables nor a plan" : " nor a plan")};
+  if (!exchanges)
+    notes.push_back(fmt::format(
+        "The trace is of {}: what they exchange is no part of the measured time. The exchanges of this plan are "
+        "simulated instead, and there are none on one GPU.",
+        counted(traced.world_size, "rank")));
+  if (traced.shapes.batch == 0)
+    notes.emplace_back("The trace does not say its batch: its step is taken as one of batch_per_gpu samples.");
+  notes.insert(notes.end(), traced.notes.begin(), traced.notes.end());
+  return notes;
+}
+
+}  // namespace
+
+Tree with_traced_dense(Tree workload, std::vector<std::string>& notes) {
   Tree* const dense = workload.find("dense");
   const Tree* const trace = dense == nullptr || dense->kind != Tree::Kind::map ? nullptr : dense->find("trace");
   if (trace == nullptr || trace->kind != Tree::Kind::scalar) return workload;
@@ -268,11 +290,13 @@ Tree with_traced_dense(Tree workload) {
     throw input_error(trace->place,
                       fmt::format("the trace is of a batch of {} per GPU, and batch_per_gpu is {}", of, batch->scalar),
                       "Let shardsim import make the dense part, of traces of two batches or with --scale-dense");
+  const bool exchanges = traced.world_size == 1, embeddings = traced.lookup_kernels + traced.update_kernels > 0;
   const Tree read = parse_yaml(traced_dense_text({.batches = {{traced.shapes.batch, &traced}},
                                                   .batch = traced.shapes.batch,
-                                                  .exchanges = traced.world_size == 1,
-                                                  .embeddings = traced.lookup_kernels + traced.update_kernels > 0}),
+                                                  .exchanges = exchanges,
+                                                  .embeddings = embeddings}),
                                trace->scalar);
+  notes = notes_of_trace(traced, exchanges, embeddings);
   Tree measured = *read.find("dense")->find("measured");
   dense->fields.clear();
   dense->fields.emplace_back("measured", std::move(measured));

@@ -37,7 +37,7 @@ std::string traced_dense_text(const TracedRest& rest);
 
 // The workload with the step of its key `dense: {trace: FILE}`, which stands for the whole dense part; as it is where
 // there is no such key. Errors (Failure::input): other keys beside it; a trace of another batch than the workload's;
-// those of the trace.
-Tree with_traced_dense(Tree workload);
+// those of the trace. `notes` gets what the trace leaves open, in sentences.
+Tree with_traced_dense(Tree workload, std::vector<std::string>& notes);
 
 }  // namespace shardsim

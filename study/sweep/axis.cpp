@@ -162,15 +162,6 @@ void refuse_no_values(const std::string& path, const Tree& stated) {
                     "Write a list, for example [2, 4, 8], or {from: 2, to: 8, factor: 2}");
 }
 
-void refuse_twice(const Axis& axis) {
-  std::set<std::string> seen;
-  for (const AxisValue& value : axis.values) {
-    if (seen.insert(value.text).second) continue;
-    throw input_error(value.tree.place, fmt::format("axis {} has {} twice", excerpt(axis.path), excerpt(value.text)),
-                      "Remove one of the two, or give maps a 'label' each");
-  }
-}
-
 std::vector<AxisValue> listed_values(const std::string& path, const Tree& stated) {
   std::vector<AxisValue> values;
   for (const Tree& item : stated.items) values.push_back(axis_value(item, path));
@@ -201,8 +192,25 @@ Axis read_axis(const std::string& path, const Tree& stated, std::uint64_t most) 
       axis.values.push_back(number_value(number, range.from, stated.place));
     reader.finish();
   }
-  refuse_twice(axis);
   return axis;
+}
+
+void refuse_twice(std::span<const Axis> together) {
+  std::set<std::vector<std::string>> seen;
+  for (std::size_t at = 0; at < together.front().values.size(); ++at) {
+    std::vector<std::string> texts, told;
+    for (const Axis& axis : together) {
+      texts.push_back(axis.values[at].text);
+      told.push_back(fmt::format("{} {}", excerpt(axis.path), excerpt(texts.back())));
+    }
+    if (seen.insert(texts).second) continue;
+    const Place& place = together.front().values[at].tree.place;
+    if (together.size() > 1)
+      throw input_error(place, fmt::format("zipped axes have {} twice", join(told)), "Remove one of the two");
+    throw input_error(place,
+                      fmt::format("axis {} has {} twice", excerpt(together.front().path), excerpt(texts.front())),
+                      "Remove one of the two, or give maps a 'label' each");
+  }
 }
 
 Axis draw_axis(const std::string& path, const Tree& stated, std::size_t points, std::uint64_t seed,

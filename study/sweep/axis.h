@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,12 @@ inline constexpr std::uint64_t kMostSweepPoints = 1'000'000;  // unless the user
 inline constexpr std::uint64_t kMostAllowedPoints = std::numeric_limits<std::uint32_t>::max();
 
 // The values that a sweep states for one path: a list, or a range {from, to} with `step`, `factor` or `points` (and
-// `scale: log`). At most `most`. Errors (Failure::input): neither of them, no values or too many, a value twice, ends
-// of different units, a range that does not end.
+// `scale: log`). At most `most`. Errors (Failure::input): neither of them, no values or too many, ends of different
+// units, a range that does not end.
 Axis read_axis(const std::string& path, const Tree& stated, std::uint64_t most);
+
+// Axes that change together, of as many values each, or one alone. Errors (Failure::input): the same values twice.
+void refuse_twice(std::span<const Axis> together);
 
 // `points` values drawn for one path: of a list each as likely as any other, of {from, to} evenly, or evenly in their
 // logarithms (`scale: log`). Whole numbers where both ends are, else six significant digits. Axes of different

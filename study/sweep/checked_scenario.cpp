@@ -75,6 +75,7 @@ std::map<std::string, std::vector<const Case*>> compared_planners(const Scenario
 void check_sweep(const std::string& text, const std::string& path, const Overrides& overrides, Checked& checked) {
   const Sweep sweep = sweep_from_text(text, path, overrides, {.keep_hopeless_axes = true});
   checked.summary += fmt::format(", a sweep of {}", counted(sweep.points.size(), "point"));
+  checked.add_notes(sweep.base.name, dropped_by_axes(sweep));
   for (const Error& error : wrong_values(sweep)) {
     checked.failure = Failure::input;
     checked.add_finding(error.what());

@@ -86,7 +86,10 @@ class SweepReader {
     reader.text("case", "");
     sweep_.keep_plan = reader.flag("keep_plan", false);
     if (const Tree* const axes = reader.value("axes")) {
-      for (Axis& axis : read_axes(*axes, "sweep.axes")) sweep_.dimensions.push_back({{std::move(axis)}});
+      for (Axis& axis : read_axes(*axes, "sweep.axes")) {
+        refuse_twice({&axis, 1});
+        sweep_.dimensions.push_back({{std::move(axis)}});
+      }
     }
     if (const Tree* const zip = reader.value("zip")) read_zip(*zip);
     if (reader.has("random")) read_random(reader.map("random"));
@@ -118,6 +121,7 @@ class SweepReader {
                           fmt::format("zipped axes have {} and {} values", dimension.length(), axis.values.size()),
                           "Zipped axes change together: give each the same number of values");
       }
+      refuse_twice(dimension.axes);
       sweep_.dimensions.push_back(std::move(dimension));
     }
   }

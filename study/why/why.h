@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "program/program.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "sim/engine/engine.h"
 #include "topology/graph/cluster.h"
 

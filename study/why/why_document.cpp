@@ -125,6 +125,22 @@ std::string signed_hundredths(double value) {
   return std::abs(value) < 0.005 ? "0.00 %" : fmt::format("{:+.2f} %", value);
 }
 
+constexpr const char* kAnotherOrder = "another order";
+
+// True where what should help makes the iteration tellingly longer; a choice may do so by itself.
+bool is_longer(const Supposed& each) {
+  return each.shorter_pct < -kNothingShorter && !is_way(each.key);
+}
+
+// What the figures of a lever do not say.
+const char* remark_on(const Elasticity& lever) {
+  if (lever.is_longer_when_better()) return kAnotherOrder;
+  if (lever.switches) return "another path";
+  // A smaller batch that shortens iterations by less than itself.
+  const bool loses = lever.lever == "batch" && lever.better_pct && *lever.better_pct > -100 * kLeverStep;
+  return loses ? "fewer samples/s" : "";
+}
+
 Sheet elasticities_sheet(const Help& help) {
   Sheet sheet;
   sheet.columns = {{"what", false, true}, {"10 % better"}, {"10 % worse"}, {"% per %"}, {"path alone"}, {"", false}};
@@ -133,10 +149,7 @@ Sheet elasticities_sheet(const Help& help) {
     const auto longer_by = [](const std::optional<double>& value) { return value ? signed_hundredths(*value) : ""; };
     const bool nothing = is_nothing(each.percent, 0.005, kNothingPerCent);
     sheet.rows.push_back({{each.name, longer_by(each.better_pct), longer_by(each.worse_pct),
-                           nothing ? kNothing : hundredths(each.percent), cell(each.on_path),
-                           each.is_longer_when_better() ? "another order"
-                           : each.switches              ? "another path"
-                                                        : ""},
+                           nothing ? kNothing : hundredths(each.percent), cell(each.on_path), remark_on(each)},
                           false});
   }
   return sheet;
@@ -146,12 +159,24 @@ Sheet supposed_sheet(const Help& help) {
   const int places = decimals_for(help.iteration_ms);
   Sheet sheet;
   sheet.columns = {{"supposed", false, true}, {"iteration ms"}, {"% shorter"}};
+  const bool reordered = std::ranges::any_of(help.supposed, is_longer);
+  if (reordered) sheet.columns.push_back({"", false});
   for (const Supposed& each : help.supposed) {
     const bool nothing = is_nothing(each.shorter_pct, 0.05, kNothingShorter);
     sheet.rows.push_back(
         {{each.text, fixed(each.iteration_ms, places), nothing ? kNothing : fixed(each.shorter_pct, 1)}, false});
+    if (reordered) sheet.rows.back().cells.emplace_back(is_longer(each) ? kAnotherOrder : "");
   }
   return sheet;
+}
+
+std::string supposed_legend(const Help& help) {
+  std::string legend = "All of these are simulated, with the plan kept.";
+  if (std::ranges::any_of(help.supposed, is_longer))
+    legend +=
+        " another order: what is free or faster lets operations that share streams and links come in another order, in "
+        "which the iteration happens to be longer; how much it helps by itself is not to be read off this figure.";
+  return legend;
 }
 
 // The best of the suppositions that somebody can choose, as nobody can free a NIC: "" where none is worth a line.
@@ -186,7 +211,7 @@ void add_help(Document& document, const Help& help) {
       elasticities_sheet(help));
   for (const std::string& remark : help.remarks) section.blocks.emplace_back(Paragraph{remark});
   document.add(std::move(section));
-  document.add(table_section("And if", "All of these are simulated, with the plan kept.", supposed_sheet(help)));
+  document.add(table_section("And if", supposed_legend(help), supposed_sheet(help)));
 }
 
 }  // namespace
@@ -229,7 +254,10 @@ Document why_document(const Why& why, const Help* help, const std::string& case_
       document.blocks.emplace_back(Paragraph{best, Role::summary});
     add_help(document, *help);
   }
-  document.add(table_section("Critical path", path_legend(why, most), path_sheet(why, most)));
+  Sheet path = path_sheet(why, most);
+  if (medium == Medium::page)  // a narrow one keeps the operation with its time and share
+    for (const std::size_t column : {1, 2, 5, 6}) path.columns[column].minor = true;
+  document.add(table_section("Critical path", path_legend(why, most), std::move(path)));
   document.add(table_section("Tables",
                              "ms: the cost of each table on the critical path. Fused operations are divided among the "
                              "tables by their parts of the work.",

@@ -15,6 +15,17 @@ TEST_CASE("split keeps empty parts and join undoes it") {
   CHECK(join({}) == "");
 }
 
+TEST_CASE("a file that is no text is told by its first bytes") {
+  const auto name_of = [](std::string_view bytes) { return std::string(binary_format(bytes).value().name); };
+  CHECK(name_of("PK\x03\x04zip") == "a ZIP archive, as torch.save makes, too");
+  CHECK(name_of("\x80\x04\x95") == "a pickle of Python");
+  CHECK(name_of("SQLite format 3") == "a database of SQLite");
+  CHECK(name_of("trace.json" + std::string(247, '\0') + "ustar  ") == "a tar archive");
+  CHECK_FALSE(binary_format("name,rows"));
+  CHECK_FALSE(binary_format("\x80"));
+  CHECK_FALSE(binary_format(""));
+}
+
 TEST_CASE("the nearest name is the likely misspelling, not any name") {
   const std::vector<std::string> known = {"bandwidth", "latency", "rate"};
   CHECK(nearest("bandwith", known) == "bandwidth");

@@ -178,6 +178,71 @@ def look_at_sweep(browser, path):
     fits_windows(page, "the sweep")
 
 
+def look_at_unpriced_sweep(browser, path):
+    """Without prices no cost is drawn, and points are told apart by what they take."""
+    page = opened(browser, path, "sweep_points")
+    across = page.evaluate("document.querySelector('.own-tools select').value")
+    offered = page.evaluate("Array.from(document.querySelector('.own-tools select').options).map(function (each) { return each.value; })")
+    check(f"points without a price are drawn over {across} of {offered}", across == "memory_gib" and "cost" not in offered)
+    front = text(page, "range")
+    check(f"without a price there is a front of cost: {front}", "cost" not in front and "on the front" in front)
+    rows = page.evaluate("""(function () { var at = Array.from(document.querySelectorAll('h2, h3')).find(function (each) { return /between machines/i.test(each.textContent); });
+        return Array.from(at.parentNode.querySelectorAll('tbody tr')).map(function (row) { return Array.from(row.cells).map(function (cell) { return cell.textContent.trim(); }); }); })()""")
+    equal = [row for row in rows if row[2] == "equal"]
+    check(f"points that are equal have {len(equal)} rows: {equal}", equal == [["400 Gbit/s to 800 Gbit/s, 4096", "each other", "equal"]])
+    narrow = browser.page("file://" + path, 360, 900)
+    narrow.wait_for("document.documentElement.dataset.charts", 240)
+    check("at 360 px the points do not show what they give", {"rate", "batch_per_gpu", "samples/s"} <= set(heads_in_sight(narrow, "Points")))
+
+
+# The heads of the table below a heading that can be seen without scrolling.
+def heads_in_sight(page, heading):
+    page.evaluate(f"Array.from(document.querySelectorAll('h2, h3, summary')).find(function (each) {{ return each.textContent.startsWith('{heading}'); }}).scrollIntoView(); " + PAINTED)
+    page.evaluate(PAINTED)
+    return page.evaluate(f"""(function () {{ var at = Array.from(document.querySelectorAll('h2, h3, summary')).find(function (each) {{ return each.textContent.startsWith('{heading}'); }});
+        return Array.from(at.parentNode.querySelector('table').tHead.rows[0].cells).filter(function (cell) {{
+        var box = cell.getBoundingClientRect(); return box.width > 0 && box.right <= document.documentElement.clientWidth; }}).map(function (cell) {{ return cell.textContent.trim(); }}); }})()""")
+
+
+def look_at_waiting(browser, path):
+    """Who is faster than a chart sees that it is being drawn, and it is drawn when it is scrolled to."""
+    page = browser.page("about:blank", 360, 900)
+    page.call("Page.addScriptToEvaluateOnNewDocument", source="window.requestIdleCallback = function () {};")  # nothing in advance
+    page.call("Page.navigate", url="file://" + path)
+    page.wait_for("document.documentElement.dataset.first", 240)
+    waiting = page.evaluate("""Array.from(document.querySelectorAll('.chart.waiting, .own-chart:empty')).map(function (each) {
+        return getComputedStyle(each, '::before').content; })""")
+    check(f"charts that wait say {waiting}", waiting and all("Drawing" in each or "script" in each for each in waiting))
+    for at in range(page.evaluate("document.querySelectorAll('.chart').length"))[::-1]:
+        page.evaluate(f"document.querySelectorAll('.chart')[{at}].scrollIntoView()")
+        page.wait_for(f"document.querySelectorAll('.chart')[{at}].querySelector('svg') && !document.querySelectorAll('.chart')[{at}].classList.contains('waiting')")
+
+
+def look_at_paper(browser, path, name):
+    """Paper shows all, and nothing that wants a hand; afterwards the page is as it was."""
+    page = opened(browser, path)
+    page.wait_for("document.documentElement.dataset.charts", 240)
+    folded = "document.querySelectorAll('details:not(.data):not([open])').length"
+    before, pictures = page.evaluate(folded), page.evaluate("document.querySelectorAll('.chart').length")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint')); " + PAINTED)
+    check(f"{name}: {page.evaluate(folded)} sections stay folded on paper", page.evaluate(folded) == 0)
+    check(f"{name}: not every chart is drawn on paper", page.evaluate("document.querySelectorAll('.chart svg').length") == pictures)
+    tools = page.evaluate("""Array.from(document.querySelectorAll('.filter, .own-tools, .own-help, .also, .matrix-box > canvas, details.data')).filter(function (each) {
+        return each.getClientRects().length > 0; }).map(function (each) { return each.className; })""")
+    check(f"{name}: paper shows {tools}", not tools)
+    arrows = page.evaluate("Array.from(document.querySelectorAll('.sort')).filter(function (each) { return getComputedStyle(each).display !== 'contents' || getComputedStyle(each, '::after').display !== 'none'; }).length")
+    check(f"{name}: paper shows arrows to sort by, or a button that keeps the head of a table from standing on each page", arrows == 0)
+    covered = page.evaluate("""(function () { var blocks = Array.from(document.querySelectorAll('.own-chart, .own-chart + script + details, main > section')), found = [];
+        document.querySelectorAll('.own-chart').forEach(function (chart) { var end = chart.getBoundingClientRect().bottom;
+          chart.querySelectorAll('canvas').forEach(function (each) { var box = each.getBoundingClientRect(); if (box.height && box.bottom > end + 1) found.push(chart.id); }); });
+        return found; })()""")
+    check(f"{name}: on paper these charts cover what follows: {covered}", not covered)
+    page.evaluate("window.dispatchEvent(new Event('afterprint')); " + PAINTED)
+    page.call("Emulation.setEmulatedMedia", media="screen")
+    check(f"{name}: {before} sections were folded before printing, {page.evaluate(folded)} are after it", page.evaluate(folded) == before)
+
+
 def look_at_full_sweep(browser, path):
     page = opened(browser, path, "sweep_points")
     hidden = "Array.from(document.querySelectorAll('tr.unfit')).length"
@@ -232,6 +297,30 @@ def look_at_narrow(browser, path):
         wide = page.evaluate("""Array.from(document.querySelectorAll('.chart')).filter(function (each) {
             return each.scrollWidth > each.clientWidth + 8; }).map(function (each) { return each.id; })""")
         check(f"at {width} px these charts scroll: {wide}", len(wide) <= wide_allowed and "breakdown" not in wide)
+
+
+def look_at_narrow_answers(browser, path, heading, wanted):
+    """A telephone shows the figures that a table is there for, beside the names of its rows."""
+    page = browser.page("file://" + path, 360, 900)
+    page.wait_for("document.readyState === 'complete'")
+    heads = heads_in_sight(page, heading)
+    check(f"at 360 px the table {heading} shows {heads}, and not {wanted}", set(wanted) <= set(heads))
+
+
+def look_at_turned(browser, path):
+    """A telephone that is turned, and sections that are unfolded after their charts were drawn."""
+    page = browser.page("file://" + path, 1440, 900)
+    page.wait_for("document.documentElement.dataset.charts", 240)
+    page.size(360, 900)
+    page.evaluate("document.querySelectorAll('details:not(.data)').forEach(function (each) { each.open = true; })")
+    for at in range(page.evaluate("document.querySelectorAll('.chart').length")):
+        page.evaluate(f"document.querySelectorAll('.chart')[{at}].scrollIntoView(); " + PAINTED)
+        over = f"(function () {{ var box = document.querySelectorAll('.chart')[{at}]; return box.scrollWidth - box.clientWidth; }})()"
+        name = page.evaluate(f"document.querySelectorAll('.chart')[{at}].id")
+        try:
+            page.wait_for(over + " <= 60", 20)  # names of ranks and of plans have no room on a telephone
+        except TimeoutError:
+            check(f"turned to 360 px, the chart {name} is {page.evaluate(over)} px wider than its window", False)
 
 
 def look_at_narrow_planners(browser, path):
@@ -301,16 +390,27 @@ def main(words):
             subprocess.run([shardsim, command, scenario, *more, "-q", "-o", f"{folder}/{to}"], check=True, stdout=subprocess.DEVNULL)
 
         look_at_sweep(browser, f"{shared}/sweep/report.html")
+        made("sweep", "scenarios/sweep_nics_batch.yaml", to="nics")
+        look_at_unpriced_sweep(browser, f"{folder}/nics/report.html")
+        for page in ("sweep/report.html", "compare.html", "run/report.html"):
+            look_at_paper(browser, f"{shared}/{page}", page)
         made("sweep", "scenarios/sweep_planners.yaml", "--set", "cluster.gpu.hbm=10 GiB", "--set", "cluster.gpu.reserved=0 GiB", to="full")
         look_at_full_sweep(browser, f"{folder}/full/report.html")
+        look_at_waiting(browser, f"{shared}/sweep/report.html")
         look_at_drift(browser, f"{shared}/drift/drift.html")
         look_at_narrow_tables(browser, f"{shared}/drift/drift.html", "drift")
         made("run", "scenarios/flexshard.yaml", "--case", "rm3/*", "--case", "rm4/*", "--planners", "row_wise,flexshard_3tier", to="planners")
         look_at_planners(browser, f"{folder}/planners/report.html")
         made("run", "scenarios/sixty_tables.yaml", "--planners", "row_wise,table_wise,greedy,flexshard_2tier,data_parallel", to="many_planners")
         look_at_narrow_planners(browser, f"{folder}/many_planners/report.html")
+        look_at_paper(browser, f"{folder}/many_planners/report.html", "planners")
         look_at_run(browser, f"{shared}/run/report.html")
         look_at_narrow(browser, f"{shared}/run/report.html")
+        look_at_turned(browser, f"{shared}/run/report.html")
+        look_at_narrow_answers(browser, f"{shared}/compare.html", "Iteration, classes", ["per iteration", "difference %"])
+        look_at_narrow_answers(browser, f"{shared}/drift/drift.html", "Days", ["day", "kept ms", "chance %", "regret %"])
+        look_at_narrow_answers(browser, f"{shared}/sweep/report.html", "Points", ["planner", "nodes", "batch_per_gpu", "samples/s"])
+        look_at_narrow_answers(browser, f"{shared}/run/report.html", "Plans", ["case", "ms", "1st faster %"])
         look_at_tables(browser, f"{shared}/compare.html", "compare")
     print(f"{len(failures)} of the pages' rules are broken")
     return int(bool(failures))

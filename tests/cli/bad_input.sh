@@ -485,5 +485,6 @@ if [ -e /dev/full ]; then
     check "'$arguments' to a full device says so: $(cat streams/err)" grep -q '^error: .*standard output' streams/err
   done
 fi
-refuse 2 "argument --set: unknown option. 'shardsim check' takes files alone" check good.yaml --set seed=1
-finish 250
+refuse 2 'argument --set workload.batch_per_gpu.*has a sign' check good.yaml --set workload.batch_per_gpu=-1
+refuse 2 'argument --set: the file is a workload, and this changes a scenario' check "$source/scenarios/workloads/toy_history.yaml" --set batch_per_gpu=8
+finish 251

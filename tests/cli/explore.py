@@ -276,6 +276,13 @@ def check_page():
         check("a turned field shows another time", time_shown(page) != first)
         check("the other page stays as it is", time_shown(other) == first)
         check("both stand beside each other", page.evaluate("document.querySelectorAll('.bars .track').length") == 2)
+        ruler = page.evaluate("Array.from(document.querySelectorAll('.bars .ruler span')).map(function (each) { return each.textContent; })")
+        check(f"the bars have an axis of milliseconds: {ruler}", len(ruler) > 2 and ruler[0] == "0 ms")
+        check("the page says what the bracket below a bar is", "80 % range" in page.evaluate("document.querySelector('.bars').textContent") or
+              not page.evaluate("document.querySelector('.bars .range')"))
+        check("what holds for a whole list stands before it", page.evaluate("""Array.from(document.querySelectorAll('#fields .field')).every(function (field) {
+            var list = field.querySelector('select'), about = field.querySelector('.about');
+            return !list || about.hidden || (about.compareDocumentPosition(list) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0; })"""))
         check("the order is stated", "the chance that it is really" in page.evaluate("document.querySelector('.order').textContent"))
         second = time_shown(page)
         turn(page, "nodes", "0")

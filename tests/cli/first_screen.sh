@@ -118,6 +118,9 @@ fits 'two planners' run compare.yaml -o out/two
 says 'how sure the first is' 'is faster than plans/[a-z_0-9]+ with a probability of'
 fits 'all planners' run scenarios/toy.yaml --planners all -o out/planners
 shows 'ranges' '^  planner +iteration ms +80 % within '
+says 'which plan it may lose to' 'and than toy_history/[a-z_0-9]+ only with [0-9.]+ %; choosing it costs [0-9.]+ % on average compared with always choosing the faster one of it and toy_history/'
+fits 'an option that turns the order round' run scenarios/toy.yaml -o out/toy
+says 'which plan is the fastest with it' 'With .index_dedup: true. .TorchRec sends equal ids once. row_wise is the fastest: [0-9.]+ ms'
 fits 'planners of a model of which much is to be said' run scenarios/sixty_tables.yaml --planners row_wise,table_wise,flexshard_2tier,flexshard_3tier,data_parallel,greedy,torchrec -o out/many
 check 'five planners at least stand in its table' [ "$(grep -cE '^  [a-z_0-9]+ +[0-9.]+ +[0-9.]+-' streams/shown)" -ge 5 ]
 says 'that the host is all of it' 'The iteration takes [0-9.]+ ms; all of it is the host'

@@ -120,7 +120,7 @@ refuse 2 "t.csv:3:1: with table 'b'" import t.csv -o none
 for kernel in quant customized_kernel; do
   jq --arg kernel $kernel '.plan["model.ebc"].user.compute_kernel = $kernel' imports/torchrec.json >kernel.json
   line=$(grep -n "\"compute_kernel\": \"$kernel\"" kernel.json | cut -d: -f1)
-  refuse 2 "kernel.json:$line:[0-9]+: table \"user\" has the compute kernel \"$kernel\", which is not simulated.*fused_uvm" import kernel.json -o none
+  refuse 2 "kernel.json:$line:[0-9]+: table \"user\" has the compute kernel \"$kernel\", which is (not simulated|one of inference).*fused_uvm" import kernel.json -o none
 done
 for given in nope '' ./nope.yaml; do refuse 2 'argument --cluster: ' import imports/tables.csv --cluster "$given" -o none; done
 refuse 2 'argument --cluster: unknown cluster "nope".*dgx_h100' import imports/tables.csv --cluster nope -o none.yaml

@@ -294,6 +294,15 @@ run import more.json -o more
 check "output_dtype is what is exchanged: $(cat streams/err)" grep -q "output_dtype of the constraints is the 'wire_dtype' of a table here, fp16 (tables t)" streams/err
 check "... of the table" grep -q 'name: "t".*wire_dtype: {forward: fp16, backward: fp16}' more/workload.yaml
 runs more
+jq '.plan["m.ebc"].a += {output_dtype: "DataType.FP16"} | .plan["m.ebc"].b += {output_dtype: "torch.bfloat16"}' plans/pinned_three.json >typed.json
+run import typed.json -o typed
+check "... also of a plan: $(cat streams/err)" grep -q "output_dtype of the plan is the 'wire_dtype' of a table here, fp16 (tables a)" streams/err
+check "... of each table its own" \
+  [ "$(grep -o 'wire_dtype: {.*}}' typed/workload.yaml | tr '\n' ' ')" = 'wire_dtype: {forward: fp16, backward: fp16}} wire_dtype: {forward: bf16, backward: bf16}} ' ]
+check "... and no key of plans of ours" [ "$(grep -c output_dtype typed/plan.json)" = 0 ]
+runs typed
+jq '.plan["m.ebc"].a.compute_kernel = "quant_uvm"' plans/pinned_three.json >quant.json
+refuse 2 'table "a" has the compute kernel "quant_uvm", which is one of inference' import quant.json -o none
 jq '.constraints.t += {compute_kernels: ["EmbeddingComputeKernel.QUANT", "batched_fused"], enforce_hbm: true}' plans/vbe.json >more.json
 run import more.json -o more
 check "other kernels are said: $(cat streams/err)" grep -q 'The kernel quant of the constraints is not simulated, so it is not allowed here (tables t)' streams/err
@@ -301,6 +310,12 @@ check "... and other keys" grep -q 'enforce_hbm of the constraints is not simula
 jq '.plan = {"model.ebc": {t: {sharding_type: "data_parallel", compute_kernel: "dense", ranks: [0, 1]}}} | del(.constraints)' plans/vbe.json >elsewhere.json
 run import elsewhere.json -o elsewhere
 check "a module of another path is told: $(cat streams/err)" grep -q "The plan has a module \"model.ebc\", and 'tables' has \"m.ebc\": tables of one name are taken as the same (tables t)" streams/err
+# The default of a table of one feature, which constraints of its sharding bring along, does not contradict another's.
+jq '.tables["m.ebc"] += [.tables["m.ebc"][0] + {name: "u", feature_names: ["a"], data_type: "<DataType.FP16: 1>"}]
+  | .constraints.u = {sharding_types: ["table_wise"], pooling_factors: [1.0]}' plans/vbe.json >more.json
+run import more.json -o more --force
+check "nor of one where another table tells of its feature: $(cat streams/err)" \
+  grep -q 'name: "u".*dtype: fp16.*{name: "a", pooling_factor: 10, batch: 512}' more/workload.yaml
 jq '.constraints.t += {is_weighted: true, pooling_factors: [1.0]} | del(.constraints.t.batch_sizes)' plans/vbe.json >more.json
 run import more.json -o more
 check "the default of pooling_factors states nothing: $(cat streams/err)" grep -q 'One id a sample and feature' streams/err
@@ -334,4 +349,4 @@ refuse 2 'narrow.json:[0-9:]+: tables cannot have the type "DataType.INT4".*writ
 jq -c '.plan["m.ebc"].t.ranks = [0, 1, 2]' plans/rw_buckets_uneven.json >one_line.json
 refuse 2 'one_line.json:1:[0-9]+: \$\.plan\[.m\.ebc.\]\.t\.sharding_spec\.shards: .*4 shards for 3 ranks' import one_line.json -o none
 check "nothing was left behind" [ ! -e none ]
-finish 120
+finish 128

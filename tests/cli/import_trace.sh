@@ -55,6 +55,10 @@ check "or nothing changes" awk -v a="$(ms same.run)" -v b="$(ms line4096)" 'BEGI
 refuse 2 "another trace of rank 0" import "$small" "$traces/dot128_bf16_b4096.json.gz" -o refused
 echo hello >text.json.gz
 refuse 2 "text.json.gz: no profiler.s trace is in it: the file is empty, cut off, or not compressed by gzip" import text.json.gz -o refused
+tar czf ranks.tar.gz text.json.gz
+refuse 2 "ranks.tar.gz: an archive of files .tar.*name the folder" import ranks.tar.gz -o refused
+python3 -c 'import pickle; pickle.dump({"plan": 1}, open("plan.pkl", "wb"))'
+refuse 2 "plan.pkl: the file is a pickle of Python. Load it in Python and write its content as JSON" import plan.pkl -o refused
 refuse 2 "2 batch sizes for 1 trace" import "$small" --traced-batch 1 --traced-batch 2 -o refused
 refuse 2 "--traced-batch: .*no batch size" import "$small" --traced-batch 0 -o refused
 refuse 2 "no profiler.s trace, where the first file is one" import "$small" tables.csv -o refused
@@ -84,6 +88,17 @@ run run traced.yaml -q --json -o traced_run
 check "dense: {trace: FILE} is taken: $(cat streams/err)" [ "$code" -eq 0 ]
 check "... and is the traced step" \
   jq -e --argjson ms "$(jq '.cases[0].iteration_ms' dot128_tf32_b4096.run/result.json)" '(.cases[0].iteration_ms / $ms - 1 | fabs) < 0.001' traced_run/result.json
+notes() { jq -r '.cases[0].notes[]' "$1/result.json"; }
+check "... of which a run says what it is: $(notes traced_run)" \
+  grep -q "The dense part, lookups, updates and the host are those of dot128_tf32_b4096.json.gz, a trace of NVIDIA H100" <<<"$(notes traced_run)"
+run check traced.yaml
+check "... and a check, too: $(cat streams/err streams/out)" grep -q "are those of dot128_tf32_b4096" <<<"$(cat streams/err streams/out)"
+zcat "$small" | jq -c 'del(.traceEvents[].args["Input Dims"]?) | .distributedInfo = {"rank": 0, "world_size": 8}' >of_eight.json
+sed "s|$traces/dot128_tf32_b4096.json.gz|of_eight.json|" workload.yaml >eight_workload.yaml
+sed 's/workload.yaml/eight_workload.yaml/' traced.yaml >eight.yaml
+run run eight.yaml -q --json -o eight_run
+check "... and what it leaves open: $(cat streams/err)" grep -q "The trace is of 8 ranks: what they exchange is no part" <<<"$(notes eight_run)"
+check "... as its batch" grep -q "The trace does not say its batch" <<<"$(notes eight_run)"
 sed -i 's/dense: {/dense: {precision: tf32, /' workload.yaml
 refuse 2 "both 'trace' and 'precision'" check traced.yaml
 sed -i 's/precision: tf32, //; s/batch_per_gpu: 4096/batch_per_gpu: 512/' workload.yaml
@@ -104,6 +119,11 @@ check "the step is written as JSON: $(cat streams/err)" [ "$(jq -r .schema step/
 check "... and as a page" grep -q "the host is never late" step/why.html
 refuse 2 "there is a scenario, too" why --trace "$traces/dot128_tf32_b4096.json.gz" traced.yaml
 refuse 2 "nothing is named" why
+
+# A third of FBGEMM's update is sorts, whose names are none of embeddings; the copy that permutes gradients is no lookup.
+run why --trace "$source/scenarios/measurements/traces/torchrec_a100_pg509.json.gz" --json
+check "what launched a kernel decides: $(jq -c '.parts' streams/out)" \
+  jq -e '[.parts[] | select(.part == "lookup" or .part == "update") | .kernels_ms] | (.[0] > 2.5 and .[0] < 2.6 and .[1] > 9.9 and .[1] < 10.1)' streams/out
 
 echo "-- compare: operations by what they do"
 run run dot128_tf32_b4096/scenario.yaml -q -o for_compare
@@ -152,6 +172,10 @@ run run "$source/scenarios/toy.yaml" --case row_wise --trace row_wise -q -o pred
 refused "a prediction of ours" "written of a timeline of shardsim.*no measurement" predicted/trace/row_wise/rank0.json
 change '.deviceProperties[0].name = "AMD Instinct MI250X"' rocm.json
 refused "ROCm" "ROCm" rocm.json
+change '.traceEvents |= map(if .cat == "cuda_runtime" then .cat = "xpu_runtime" else . end)' xpu.json
+refused "Intel's" "a trace of Intel's XPU, whose kernels are not known here" xpu.json
+change '.traceEvents |= map(if .cat == "kernel" then .cat = "mtia_ccp_events" else . end)' mtia.json
+refused "MTIA" "a trace of MTIA" mtia.json
 change '.deviceProperties[0].name = "Some GPU"' unknown_gpu.json
 refused "an unknown GPU" "Name a cluster with --cluster" unknown_gpu.json
 head -c 300000 whole.json >cut.json
@@ -201,6 +225,8 @@ change '.traceEvents |= (map(select((.name // "") == "ProfilerStep#4").ts) [0] a
 taken "a clock that jumps within a step" "left out" jump.json
 change '.traceEvents |= map(if .cat == "kernel" then .cat = "Kernel" elif .cat == "gpu_memcpy" then .cat = "Memcpy" elif .cat == "gpu_memset" then .cat = "Memset" elif .cat == "cpu_op" then .cat = "Operator" elif .cat == "cuda_runtime" then .cat = "Runtime" elif .cat == "user_annotation" then .cat = "Operator" else . end) | .deviceProperties = [{"name": "Tesla V100-SXM2-32GB"}]' old.json
 taken "the categories of PyTorch before 1.12, of a V100" "so the cluster is dgx1_v100" old.json
+change '.deviceProperties = [{"id": 0, "name": "NVIDIA T400"}, .deviceProperties[0] + {"id": 1}] | .traceEvents |= map(if .cat == "kernel" then .pid = 1 else . end)' second.json
+taken "a second GPU beside that of a display" "The GPU is NVIDIA H100" second.json
 change '.traceEvents |= map(if .name == "cudaLaunchKernel" then .name = "cudaGraphLaunch" else . end) | .traceEvents |= map(select((.name // "") | test("autograd|ackward|index_add_") | not))' graph.json
 taken "a step that is a CUDA graph" "are of CUDA graphs, which do not say what each is for" graph.json
 change '.traceEvents += [.traceEvents[] | select(.cat == "kernel")]' twice.json
@@ -218,4 +244,4 @@ run why --trace no_tables.json --json
 check "no embeddings: the step is the traced one" jq -e --argjson ms "$(ms no_tables.run)" '(.step_ms - $ms | fabs) < 0.00001' streams/out
 refuse 2 "traces: is a folder, where one trace is due" why --trace "$traces"
 refuse 2 "no shapes of lookups" import no_shapes.json --tables-of-trace rank -o refused
-finish 105
+finish 117

@@ -157,4 +157,14 @@ check "which are not those without" [ "$limited" != "$(md5sum <unlimited/sweep.c
 refuse 2 "group.yaml:5:.*device group cpu, and the cluster's devices are cuda" run group.yaml -o none
 sed -i 's/history:/histroy:/2; s/{history/{histroy/' kept.yaml
 refuse 2 "kept.yaml:5:.*no table \"histroy\".*Did you mean 'history'" run kept.yaml -o none
-finish 42
+cat >groups.yaml <<'END'
+schema: shardsim.scenario/1
+title: replica groups of flex within sharding groups
+cluster: {base: dgx_h100, nodes: 2}
+workload: {schema: shardsim.workload/1, name: w, batch_per_gpu: 512, sharding_groups: {size: 4}, tables: [{name: t, rows: 1000000, dim: 64, kind: pooled, pooling_factor: 5}]}
+planner: {name: flex}
+END
+refuse 2 "groups.yaml:4:[0-9]*: table 't' is flex, whose rows have replica groups of their own" run groups.yaml -o none
+refuse 2 "groups.yaml:4:[0-9]*: table 't' is flex, whose rows have replica groups of their own" plan groups.yaml -o none.json
+check "no plan that cannot run is written" [ ! -e none.json ]
+finish 45

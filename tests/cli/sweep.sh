@@ -87,6 +87,13 @@ for name in published unpublished; do
 done
 check "which is another one where its own system counts" bash -c '! cmp -s published.ran unpublished.ran'
 
+# A model that is published on its own cluster is so for a sweep, too, whose scenario states no published time.
+run run "$source/scenarios/flexshard.yaml" --case rm1/row_wise --json -o ran_rm1
+jq -r '.cases[0].interval | [.low_ms, .high_ms] | join(" ")' streams/out >rm1.ran
+run sweep "$source/scenarios/sweep_planners.yaml" -q -o swept_rm1 --set 'sweep={axes: {workload.batch_per_gpu: [2048, 4096]}}'
+check "a published model has one range: $(cat streams/err)" [ "$(cat rm1.ran)" = "$(cell swept_rm1/sweep.csv 2 low_ms) $(cell swept_rm1/sweep.csv 2 high_ms)" ]
+check "a sweep over batches says what takes as long at each of them" grep -q 'takes 102 ms at every batch' streams/out
+
 echo "-- rows in host memory"
 scenario host.yaml 'axes: {planner: [row_wise, {label: spilt, name: torchrec, constraints: {history: {compute_kernels: [fused_uvm_caching]}}}]}'
 run sweep host.yaml -o host -q
@@ -104,7 +111,7 @@ echo "-- between machines"
 scenario machines.yaml 'axes: {cluster: [{base: hgx_h100_8x400g, label: ib, nodes: 2}, {base: hgx_h100_8x400g_roce, label: roce, nodes: 2}, {base: hgx_b200_8x400g, label: b200, nodes: 2}, {base: hgx_b200_8x400g, label: b200_4, nodes: 4}]}'
 run sweep machines.yaml -o machines -q
 said=$(tr -s '\n ' ' ' <streams/out)
-check "chances are told between clusters ($code): $said" grep -qE 'Between machines.* b200 +(ib|roce|b200_4) +[0-9.]+' -i <<<"$said"
+check "chances are told between clusters ($code): $said" grep -qE 'Between machines.* b200 +(ib; roce|b200_4) +[0-9.]+' -i <<<"$said"
 check "clusters that come out alike are named: $said" grep -q "Not told apart: 'hgx_h100_8x400g' and 'hgx_h100_8x400g_roce' come out alike" <<<"$said"
 check "and no chance is stated between them: $said" grep -qE '(ib +roce|roce +ib) +equal' <<<"$said"
 check "scaling is within one machine" [ "$(column machines/sweep.csv scaling_efficiency | sed -n 1,3p | tr '\n' ' ')" = "  1 " ]
@@ -335,6 +342,11 @@ scenario zipped.yaml 'zip: {cluster.nodes: [1, 2], workload.batch_per_gpu: [1, 2
 refuse 2 'zipped axes have 2 and 3 values' sweep zipped.yaml -o bad
 scenario twice.yaml 'axes: {cluster.nodes: [1, 1]}'
 refuse 2 'twice' sweep twice.yaml -o bad
+scenario zipped_twice.yaml 'zip: {cluster.nodes: [1, 2, 1], cluster.cost_per_gpu_hour: [3, 3, 3]}'
+refuse 2 'zipped axes have "cluster.nodes" "1", "cluster.cost_per_gpu_hour" "3" twice' sweep zipped_twice.yaml -o bad
+scenario zipped.yaml 'zip: {cluster.nodes: [1, 2], cluster.cost_per_gpu_hour: [3, 3]}'
+run sweep zipped.yaml -q -o zipped
+check "zipped axes may have a value twice: $(cat streams/err)" [ "$(grep -c ',ok,' zipped/sweep.csv)" -eq 2 ]
 refuse 2 "has no 'sweep'" sweep "$source/scenarios/toy.yaml" -o bad
 refuse 2 'argument --set cluster.nics.rate.*axis' sweep grid.yaml -o bad --set 'cluster.nics.rate=1 Gbit/s'
 refuse 2 'holds the points of another sweep' sweep worlds.yaml -o grid

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "sim/memory/buffers.h"
+#include "sim/memory/buffer_sizes.h"
 #include "tests/base/error_text.h"
 #include "tests/physics/two_tables.h"
 

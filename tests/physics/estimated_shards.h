@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plan/torchrec/bridge/given_plan.h"
-#include "plan/torchrec/bridge/planner_options.h"
+#include "plan/torchrec/bridge/planner_request.h"
 #include "plan/torchrec/estimate/shard_estimate.h"
 #include "tests/physics/random_plans.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "sim/engine/op_work.h"
 #include "study/planning/prepared_case.h"
 #include "tests/physics/lab.h"

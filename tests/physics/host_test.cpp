@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "program/timeline/host_waits.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "sim/lower/host/host_launches.h"
 #include "tests/physics/lab.h"
 

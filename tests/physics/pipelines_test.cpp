@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "tests/physics/two_tables.h"
 
 namespace shardsim::pipelines_test {

@@ -1,10 +1,11 @@
 #include "plan/sharding_groups.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "base/tree/json.h"
 #include "program/program_file.h"
-#include "sim/memory/buffers.h"
+#include "sim/memory/buffer_sizes.h"
 #include "sim/memory/memory_profile.h"
 #include "tests/base/error_text.h"
 #include "tests/physics/two_tables.h"

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "program/timeline/kineto/kineto.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "study/report/charts/chart_data.h"
 #include "tests/physics/lab.h"
 #include "tests/physics/random_plans.h"

@@ -14,15 +14,17 @@ namespace shardsim::testing {
 // a lookup, four products forward, a loss, eight products backward and an update, and waits for the GPU.
 struct MadeTrace {
   int steps = 4;
-  bool lookups = true;    // and updates
-  bool operators = true;  // of the host
-  int lost_kernels = 0;   // 1 of so many; their launches are there; 0: none
-  int whole_steps = 0;    // the first so many have lost none
-  int left_out = 0;       // 1 of so many, with their launches; 0: none
-  bool twice = false;     // every event is
-  bool durations = true;  // of kernels; copies have theirs
-  int jump_in = -1;       // the step in which the clock jumps by 5 s
-  bool shapes = true;     // of the loss
+  bool lookups = true;  // and updates
+  bool sorts = false;   // each update sorts ids first, and vectors are permuted on their way to and from the dense part
+  bool operators = true;                                       // of the host
+  std::string node = "autograd::engine::evaluate_function: ";  // how those of the backward pass begin
+  int lost_kernels = 0;                                        // 1 of so many; their launches are there; 0: none
+  int whole_steps = 0;                                         // the first so many have lost none
+  int left_out = 0;                                            // 1 of so many, with their launches; 0: none
+  bool twice = false;                                          // every event is
+  bool durations = true;                                       // of kernels; copies have theirs
+  int jump_in = -1;                                            // the step in which the clock jumps by 5 s
+  bool shapes = true;                                          // of the loss
   std::string loss = "aten::binary_cross_entropy_with_logits";
   std::string device = "NVIDIA H100 80GB HBM3";
   std::int64_t memory = 85'000'000'000;
@@ -62,13 +64,20 @@ struct MadeTrace {
       if (of_.lookups)
         work(kHost, "fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function",
              "void split_embedding_codegen_forward_unweighted_kernel<float>(x)", of_.lookup_dims);
+      if (of_.sorts) work(kHost, "fbgemm::permute_multi_embedding", "void permute_multi_embs_kernel<float>(x)", "");
       for (int i = 0; i < 4; ++i) work(kHost, "aten::addmm", "sm90_xmma_gemm_f32_tn", "");
       if (number == of_.jump_in) host_ += 5e6;
       work(kHost, of_.loss, "void at::native::reduce_kernel<512, 1>(x)", "[[1024,1],[1024,1],[],[],[]]");
-      for (int i = 0; i < 8; ++i)
-        work(kBackward, "autograd::engine::evaluate_function: AddmmBackward0", "sm90_xmma_gemm_f32_nn", "");
+      for (int i = 0; i < 8; ++i) work(kBackward, of_.node + "AddmmBackward0", "sm90_xmma_gemm_f32_nn", "");
+      if (of_.sorts) {
+        work(kBackward, of_.node + "CppNode<PermuteMultiEmbeddingOp>", "void permute_multi_embs_kernel<float>(x)", "");
+        work(kBackward, "fbgemm::recat_embedding_grad_output_mixed_D_batch", "void recat_copy_async_kernel<float>(x)",
+             "");
+        work(kBackward, of_.node + "CppNode<SplitLookupFunction_rowwise_adagrad_Op>",
+             "void cub::DeviceRadixSortOnesweepKernel<long>(x)", "");
+      }
       if (of_.lookups)
-        work(kBackward, "autograd::engine::evaluate_function: CppNode<SplitLookupFunction_rowwise_adagrad_Op>",
+        work(kBackward, of_.node + "CppNode<SplitLookupFunction_rowwise_adagrad_Op>",
              "void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel<float>(x)", "");
       host_ = std::max(host_, gpu_) + 10;
       event("user_annotation", fmt::format("ProfilerStep#{}", number + 3), kHost, start, host_ - start - 0.5, "");

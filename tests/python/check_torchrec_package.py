@@ -400,6 +400,32 @@ def test_plans_have_every_table_of_the_model():
                     "model without what TorchRec does not shard."), told
 
 
+def test_the_plan_of_one_module_is_that_of_a_model_with_one():
+    def of(model):
+        made = shardsim.torchrec.scenario(model, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=512)
+        return shardsim.torchrec.to_sharding_plan(shardsim.plan(made), model, classes=rec)
+    users = MODEL.sparse.users  # a module by itself, whose path is ""
+    whole = of(users)
+    assert list(whole.plan) == [""]
+    alone = shardsim.torchrec.from_sharding_plan(whole.plan[""], users)
+    assert alone.text == shardsim.torchrec.from_sharding_plan(whole, users).text
+    told = failure_of(lambda: shardsim.torchrec.from_sharding_plan(of(MODEL).plan["sparse.users"], MODEL))
+    assert told.startswith("sharding_plan: this is the plan of one module, and the model has 3: history, sparse.items, "), told
+
+
+def test_default_pooling_factors_say_nothing_of_a_feature_that_others_tell_of():
+    model = rec.Module()
+    bag = rec.EmbeddingBagConfig
+    model.ebc = rec.EmbeddingBagCollection([bag(1000, 64, "a", ["user"]), bag(1000, 64, "b", ["user", "item"])])
+    constraints = {"a": rec.ParameterConstraints(sharding_types=["table_wise"]),
+                   "b": rec.ParameterConstraints(pooling_factors=[20.0, 5.0])}
+    tables = shardsim.torchrec.workload(model, batch_per_gpu=8, constraints=constraints)["tables"]
+    assert [each["pooling_factor"] for each in tables[0]["features"]] == [20.0]
+    constraints["a"] = rec.ParameterConstraints(num_poolings=[2.0])
+    tables = shardsim.torchrec.workload(model, batch_per_gpu=8, constraints=constraints)["tables"]
+    assert [each["pooling_factor"] for each in tables[0]["features"]] == [1.0]
+
+
 def test_plans_come_back_with_what_is_not_simulated():
     sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario(planner="table_wise")), MODEL, classes=rec)
     cache = rec.CacheParams(load_factor=0.33, prefetch_pipeline=True, algorithm="LFU")

@@ -68,6 +68,14 @@ TEST_CASE("the names that nvidia-smi prints are understood") {
   CHECK_FALSE(error_of([] { find_gpu_model("NVIDIA GH200 144G HBM3e"); }).empty());
 }
 
+TEST_CASE("a product is what is left of a model without its board and its memory") {
+  CHECK(gpu_product_of("A100-SXM4-80GB") == "A100");
+  CHECK(gpu_product_of("RTX-PRO-6000-SERVER") == "RTX-PRO-6000");
+  CHECK(gpu_product_of("RTX 4090") == "RTX 4090");
+  CHECK(gpu_product_of("toy") == "toy");
+  CHECK(gpu_product_of("my card") == "my");
+}
+
 TEST_CASE("clusters known from public specifications alone say what is open and hold nothing fitted") {
   for (const char* name : {"abci2_a100",
                            "aws_p3dn",

@@ -137,6 +137,7 @@ void name_cpu(const XmlElement& cpu, NodeInventory& node) {
     node.cpu_model = "Zhaoxin";
     node.cpu_link = Bandwidth{model == 91 ? 9e9 : 6e9};
   }
+  if (node.cpu_vendor.empty()) node.unknown_cpu = *vendor;
 }
 
 std::string transport_of(const std::string& name, std::uint64_t pci_class) {

@@ -90,8 +90,7 @@ void check_ends(const Counts& counts, const std::vector<const XmlElement*>& elem
 void check_switch(const NodeInventory& node, const std::vector<const XmlElement*>& elements) {
   for (std::size_t gpu = 0; gpu < elements.size(); ++gpu) {
     if (node.switch_links[gpu] > 0) continue;
-    throw input_error(elements[gpu]->place, fmt::format("GPU {} has no NVLink to the switch, others have", gpu),
-                      "Either all GPUs of a node have links to the NVSwitch, or none");
+    throw gpu_off_switch(elements[gpu]->place, fmt::format("GPU {}", gpu));
   }
   if (node.pairs.empty()) return;
   throw input_error(elements[node.pairs.front().a]->place, "NVLinks to a switch and between GPUs in one node",

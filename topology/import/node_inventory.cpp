@@ -26,7 +26,7 @@ std::string capability_text(int capability) {
 void refuse_mixed(const NodeInventory& node) {
   const NodeInventory::Gpu& first = node.gpus.front();
   for (const NodeInventory::Gpu& gpu : node.gpus) {
-    if (gpu.model == first.model && gpu.capability == first.capability) continue;
+    if (gpu.model == first.model && gpu.capability == first.capability && gpu.unknown_id == first.unknown_id) continue;
     throw input_error(gpu.place, fmt::format("GPUs {} and {} are of different models", first.name, gpu.name),
                       "A cluster file can hold only one GPU model; describe a node whose GPUs are all alike");
   }
@@ -39,8 +39,19 @@ const GpuModel* superchip_of_capability(int capability) {
   return found == gpu_models().end() ? nullptr : &*found;
 }
 
+// NVLinks and the compute capability tell what board a GPU is on. Of cards they tell too little: an A10 is no RTX 3090.
+void refuse_unknown_card(const NodeInventory& node) {
+  const NodeInventory::Gpu& first = node.gpus.front();
+  if (first.unknown_id.empty() || !node.switch_links.empty() || !node.pairs.empty()) return;
+  throw input_error(
+      first.place,
+      fmt::format("GPU {} is PCI device {}, a card that is not in the catalogue of GPUs", first.name, first.unknown_id),
+      "Name its model: --gpu MODEL, with --gpu-like MODEL as well where that is not in the catalogue");
+}
+
 const GpuModel& assumed_model(NodeInventory& node, bool may_be_assumed) {
   const NodeInventory::Gpu& first = node.gpus.front();
+  refuse_unknown_card(node);
   const GpuModel* model =
       first.capability ? gpu_model_of_capability(*first.capability) : &find_gpu_model(kAssumedModel);
   if (first.capability && node.host_link) {
@@ -49,8 +60,10 @@ const GpuModel& assumed_model(NodeInventory& node, bool may_be_assumed) {
   if (!may_be_assumed || model == nullptr) {
     throw input_error(first.place, fmt::format("the GPU model of {} is not in the file", first.name), kNameModel);
   }
+  const std::string why =
+      first.unknown_id.empty() ? "not in the file" : "PCI device " + first.unknown_id + " is not in the catalogue";
   node.notes.push_back(
-      fmt::format("GPU model: not in the file, {} is assumed; import again with --gpu MODEL to name it", model->name));
+      fmt::format("GPU model: {}, {} is assumed; import again with --gpu MODEL to name it", why, model->name));
   return *model;
 }
 
@@ -195,7 +208,10 @@ void note_socket_link(NodeInventory& node) {
 
 std::string pcie_text(NodeInventory& node, const GpuModel& model, const ImportOptions& options) {
   if (node.cpu_vendor.empty() && has_grace(model.name)) node.cpu_vendor = "arm";
-  if (node.cpu_vendor.empty()) node.notes.emplace_back("CPU vendor: not in the file, amd stands in");
+  if (node.cpu_vendor.empty())
+    node.notes.push_back(fmt::format("CPU vendor: {}, amd stands in", node.unknown_cpu.empty()
+                                                                          ? "not in the file"
+                                                                          : node.unknown_cpu + " is not known"));
   if (options.cpu_link) node.cpu_link = options.cpu_link;
   note_socket_link(node);
   std::string text = fmt::format("pcie:\n  generation: {}\n  lanes: {}\n", pcie_generation(node, model, options),
@@ -302,6 +318,12 @@ GpuModel chosen_model(const ImportOptions& options) {
   if (!options.gpu_model.empty()) model.name = options.gpu_model;
   model.nvlinks = kUnknownLinks;
   return model;
+}
+
+Error gpu_off_switch(const Place& place, const std::string& gpu) {
+  return input_error(place, gpu + " has no NVLink to the switch, others have",
+                     "Its links are down: repair it, or leave it out of the file. Either all GPUs of a node have links "
+                     "to the NVSwitch, or none");
 }
 
 ClusterSpec cluster_of(NodeInventory node, const ImportOptions& options) {

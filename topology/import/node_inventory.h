@@ -18,6 +18,7 @@ struct NodeInventory {
     Place place;
     std::optional<int> capability;  // 80 for 8.0
     std::string model;              // of the catalogue; "" when not known
+    std::string unknown_id{};       // its PCI device, where that is a GPU of NVIDIA and none of the catalogue
   };
   struct Nic {
     std::string name;
@@ -35,7 +36,8 @@ struct NodeInventory {
   std::vector<Nic> nics;
   std::vector<PcieSpec::Switch> tree;
   int sockets = 1;
-  std::string cpu_vendor;  // "" when not known
+  std::string cpu_vendor;   // "" when not known
+  std::string unknown_cpu;  // the vendor that the file states, where NCCL knows nothing of it
   std::string cpu_model;
   std::optional<Bandwidth> cpu_link;
   std::optional<int> pcie_generation;
@@ -59,6 +61,10 @@ struct ImportOptions {
   std::optional<Bandwidth> nic_rate;      // instead of those in the file
   bool gpu_model_may_be_assumed = false;  // else a file that does not name the model needs `gpu_model`
 };
+
+// One GPU of a node has no NVLinks, and the others have them to a switch. A switch of the model joins all GPUs of a
+// node.
+Error gpu_off_switch(const Place& place, const std::string& gpu);
 
 // True when a list of NICs names this one: prefixes of names, whole names after a leading "=", all others after a
 // leading

@@ -236,7 +236,10 @@ class Importer {
       }
       const std::string* device = found.pci->attribute("device");
       const GpuModel* model = device == nullptr ? nullptr : gpu_model_of_pci_id(*device);
-      if (model != nullptr && hex_attribute(*found.pci, "vendor") == kNvidia) gpu.model = model->name;
+      if (device != nullptr && hex_attribute(*found.pci, "vendor") == kNvidia) {
+        if (model != nullptr) gpu.model = model->name;
+        if (model == nullptr && hex_attribute(*found.pci, "device") != 0) gpu.unknown_id = *device;
+      }
       node_.gpus.push_back(gpu);
       node_.tree[found.entry].gpus.push_back(static_cast<int>(i));
     }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include "base/text.h"
@@ -36,6 +37,11 @@ Cell parse_cell(const std::string& text, const Place& place) {
   const char* end = text.data() + text.size();
   const bool is_nvlink = text.starts_with("NV") && std::from_chars(text.data() + 2, end, links).ptr == end;
   if (is_nvlink && links >= 1 && links <= kMostLinksPerGpu) return {Way::hidden, links};
+  static const std::set<std::string, std::less<>> kPeerStates = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"};
+  if (kPeerStates.contains(text))
+    throw input_error(place,
+                      fmt::format("the cell {} is one of nvidia-smi topo -p2p, which shows no paths", excerpt(text)),
+                      "Paste the matrix of nvidia-smi topo -m");
   throw input_error(place, fmt::format("the cell {} is none of X, NV#, PIX, PXB, PHB, NODE, SYS", excerpt(text)),
                     "Paste the matrix as nvidia-smi printed it");
 }
@@ -245,7 +251,30 @@ bool has_lost_links(const std::vector<int>& to_switch, const GpuModel& model) {
   return *most == model.nvlinks || (to_others > model.nvlinks && 4 * *least >= 3 * model.nvlinks);
 }
 
+// The GPU without NVLinks of a board whose other GPUs are all on the switch. As many links between each two of them as
+// a GPU has in all cannot be links of pairs.
+std::optional<std::size_t> unlinked_gpu(const SmiTable& table, const Cells& cells, const GpuModel& model) {
+  const auto links = [&](std::size_t a, std::size_t b) { return a == b ? 0 : cells[a][b].nvlinks; };
+  std::vector<std::size_t> linked;
+  std::optional<std::size_t> off;
+  for (std::size_t a = 0; a < table.gpus; ++a) {
+    bool has_any = false;
+    for (std::size_t b = 0; b < table.gpus; ++b) has_any = has_any || links(a, b) > 0;
+    if (has_any)
+      linked.push_back(a);
+    else if (!off)
+      off = a;
+  }
+  if (linked.size() < 3) return std::nullopt;
+  for (const std::size_t a : linked)
+    for (const std::size_t b : linked)
+      if (a != b && links(a, b) != model.nvlinks) return std::nullopt;
+  return off;
+}
+
 void add_nvlinks(const SmiTable& table, const Cells& cells, const GpuModel& model, NodeInventory& node) {
+  if (const auto off = unlinked_gpu(table, cells, model))
+    throw gpu_off_switch(table.rows[*off].place, table.rows[*off].name);
   const std::vector<int> to_switch = table.gpus > 2 ? links_to_switch(table, cells) : std::vector<int>{};
   if (has_lost_links(to_switch, model)) {
     node.switch_links = to_switch;
@@ -317,7 +346,12 @@ void note_further(const SmiTable& table, NodeInventory& node) {
 bool looks_like_smi_matrix(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] == '<') return false;
-  return text.find("GPU0") != std::string_view::npos;
+  constexpr std::string_view kGpu = "GPU";  // the first need not be GPU0: a job may have others
+  for (std::size_t at = text.find(kGpu); at != std::string_view::npos; at = text.find(kGpu, at + 1)) {
+    const std::size_t number = at + kGpu.size();
+    if (number < text.size() && text[number] >= '0' && text[number] <= '9') return true;
+  }
+  return false;
 }
 
 NodeInventory read_smi_matrix(std::string_view text, const std::string& source, const GpuModel& model) {

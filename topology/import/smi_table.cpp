@@ -27,8 +27,9 @@ struct Header {
 // The titles begin at the first word that begins one; they hold blanks.
 Header parse_header(const std::vector<std::string>& all) {
   Header header;
-  const auto titles = std::find_if(
-      all.begin(), all.end(), [](const std::string& word) { return word == "CPU" || word == "NUMA" || word == "GPU"; });
+  const auto titles = std::find_if(all.begin(), all.end(), [](const std::string& word) {
+    return word == "CPU" || word == "NUMA" || word == "GPU" || word == "Node";
+  });
   header.devices.assign(all.begin(), titles);
   header.titles.assign(titles, all.end());
   return header;

@@ -36,6 +36,10 @@ const GpuModel& find_gpu_model(const std::string& name);
 // The same, and null when unknown.
 const GpuModel* known_gpu_model(std::string_view name);
 
+// The product of a model, without board and memory: "A100" of "A100-SXM4-80GB", "RTX-PRO-6000" of
+// "RTX-PRO-6000-SERVER". Words before the first number are a part of it, where there is one.
+std::string gpu_product_of(std::string_view model);
+
 // By PCI device id ("0x20b0"); null when unknown.
 const GpuModel* gpu_model_of_pci_id(std::string_view device);
 

@@ -45,10 +45,6 @@ constexpr double kReservedShare = 0.05;
 // Less memory than any product of the family has, but for the rounding of its name, is a budget that somebody set.
 constexpr double kBudgetShare = 0.9;
 
-std::string_view family_of(const GpuModel& product) {
-  return product.name.substr(0, product.name.find('-'));
-}
-
 bool is_capability(const std::string& text) {
   const auto dot = text.find('.');
   const auto digits = [](const std::string& part) {
@@ -139,7 +135,7 @@ void flops_key(Fields& map, std::map<std::string, Flops>& flops) {
 Bytes GpuSpec::usual_reserve() const {
   double least = std::numeric_limits<double>::infinity();  // memory of the family's products
   for (const GpuModel& product : gpu_models()) {
-    if (is_word_in(family_of(product), model))
+    if (is_word_in(gpu_product_of(product.name), model))
       least = std::min(least, static_cast<double>(parse_bytes(std::string(product.hbm), {}).count));
   }
   const auto memory = static_cast<double>(hbm.count);

@@ -20,7 +20,6 @@ std::string role_of_dense(std::string_view name) {
   return name == "dense" ? "" : "passes over ids and vectors";
 }
 
-constexpr double kMsPerUs = 1e-3;
 OperationName name_of(const Timeline::OpInfo& op) {
   return {op.name, op.op_class == "all_to_all_v" ? "all_to_all" : op.op_class};
 }

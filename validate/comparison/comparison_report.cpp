@@ -108,7 +108,7 @@ std::vector<ComparedOperation> worst_operations(const TimelineComparison& compar
     return row.time.off_ms() < kNanosecondInMs || (comparison.others_in_dense && may_be_in_dense(row.op_class));
   });
   std::stable_sort(worst.begin(), worst.end(), [](const ComparedOperation& a, const ComparedOperation& b) {
-    return a.time.off_ms() > b.time.off_ms();
+    return a.telling_ms() > b.telling_ms();
   });
   if (worst.size() > count) worst.resize(count);
   return worst;

@@ -11,8 +11,8 @@
 
 namespace shardsim {
 
-// The (at most) `count` operations with the largest error in time, largest first: 2 us at 80 % weigh less than 50 ms at
-// 15 %. Errors below a nanosecond are none.
+// The (at most) `count` operations whose errors may lengthen iterations most, largest first: 2 us at 80 % weigh less
+// than 50 ms at 15 %, and a collective counts by what of it is exposed. Errors below a nanosecond are none.
 inline constexpr std::size_t kWorstOperations = 3;  // that are shown
 std::vector<ComparedOperation> worst_operations(const TimelineComparison& comparison, std::size_t count);
 

@@ -62,6 +62,8 @@ class Comparer {
            TimelineComparison& result)
       : predicted_(predicted, common_ranks(predicted, observed)),
         observed_(observed),
+        predicted_times_(named_times(predicted_.timeline)),
+        observed_times_(named_times(observed_.timeline)),
         steps_ms_(steps_ms),
         middle_(middle_step(steps_ms)),
         result_(result) {}
@@ -104,8 +106,8 @@ class Comparer {
 
   void compare_waits() {
     std::map<std::string, NamedTime> theirs;
-    for (NamedTime& time : named_times(observed_.timeline)) theirs.try_emplace(time.name, time);
-    for (const NamedTime& ours : named_times(predicted_.timeline)) {
+    for (const NamedTime& time : observed_times_) theirs.try_emplace(time.name, time);
+    for (const NamedTime& ours : predicted_times_) {
       const auto partner = theirs.find(ours.name);
       if (partner == theirs.end()) continue;
       const bool telling =
@@ -131,7 +133,17 @@ class Comparer {
                           names_of(predicted_, predicted), names_of(observed_, observed)};
     row.share = std::max(share_of(row.time.predicted_ms, predicted_.iteration_ms),
                          share_of(row.time.observed_ms.median, observed_.iteration_ms));
+    if (is_communication(op_class))
+      row.exposed_off_ms =
+          std::abs(exposed_ms(predicted_times_, row.predicted_names) - exposed_ms(observed_times_, row.observed_names));
     return row;
+  }
+
+  static double exposed_ms(const std::vector<NamedTime>& times, const std::vector<std::string>& names) {
+    double ms = 0;
+    for (const NamedTime& time : times)
+      if (std::ranges::find(names, time.name) != names.end()) ms += time.exposed_ms;
+    return ms;
   }
 
   void compare_classes() {
@@ -269,6 +281,7 @@ class Comparer {
   }
 
   ComparedSide predicted_, observed_;
+  std::vector<NamedTime> predicted_times_, observed_times_;
   const std::vector<double>& steps_ms_;
   const std::optional<std::size_t> middle_;  // of steps_ms_
   TimelineComparison& result_;

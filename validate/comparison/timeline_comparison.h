@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 
 namespace shardsim {
 
@@ -40,6 +40,11 @@ struct ComparedOperation {
   std::vector<std::string> predicted_names, observed_names;
   bool matched_by_class = false;
   double share = 0;  // of the iteration, the larger of predicted and observed
+  // Of a collective, by how much the time differs in which no compute hides it, ms, mean over ranks; none of others.
+  std::optional<double> exposed_off_ms = {};
+
+  // By how much the operation may make iterations differ: a hidden collective that takes longer does not.
+  double telling_ms() const { return exposed_off_ms.value_or(time.off_ms()); }
 };
 
 // An operation of one side that has no partner of its name or class on the other.

@@ -1,7 +1,6 @@
 #include "validate/microbench/exchange_bench.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "validate/microbench/collective_rows.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {
@@ -111,53 +109,30 @@ std::vector<ExchangeSeconds> exchange_labels(const Timeline& timeline, std::size
 
 ExchangeRows::ExchangeRows(ExchangeSet& set, std::filesystem::path output, std::string what,
                            std::function<void(const Journal&)> opened)
-    : set_(set),
-      output_(std::move(output)),
-      what_(std::move(what)),
-      opened_(std::move(opened)),
-      done_(set.exchanges.size()) {
+    : SharedJournal(std::move(output), std::move(what), std::move(opened)), set_(set), done_(set.exchanges.size()) {
   set_.labels.assign(set_.exchanges.size(), {});
 }
 
-void ExchangeRows::begin(Rendezvous& rendezvous, const std::string& device) {
-  const std::string machines = machines_of(rendezvous, device);
-  if (rendezvous.rank() == 0) {
-    try {
-      open(machines);
-    } catch (const Error& error) {
-      rendezvous.fail(error.what(), "opening the journal");
-      throw;
-    }
-  }
-  const std::string known = rendezvous.from_root(numbers(), "saying what was measured before");
-  if (rendezvous.rank() == 0 || known.empty()) return;
-  for (const std::string& number : split(known, ',')) done_.at(std::stoul(number)) = true;
+void ExchangeRows::take(const Journal::Line& line) {
+  const ExchangeJson json = ExchangeJson::parse(line.text);
+  const auto exchange = json.at("exchange").get<std::size_t>();
+  ExchangeSeconds label{json.at("forward_s"), json.at("backward_s")};
+  if (exchange >= done_.size() || !is_exchange_label(label, static_cast<std::size_t>(set_.law.ranks)))
+    throw no_line_of(line);
+  set_.labels[exchange] = std::move(label);
+  set_.device = json.at("device").get<std::string>();
+  done_[exchange] = true;
 }
 
-void ExchangeRows::open(const std::string& machines) {
-  journal_.emplace(output_, journal_origin(machines) + "; " + what_);
-  if (opened_) opened_(*journal_);
-  for (const Journal::Line& line : journal_->lines()) {
-    try {
-      const ExchangeJson json = ExchangeJson::parse(line.text);
-      const auto exchange = json.at("exchange").get<std::size_t>();
-      ExchangeSeconds label{json.at("forward_s"), json.at("backward_s")};
-      if (exchange >= done_.size() || !is_exchange_label(label, static_cast<std::size_t>(set_.law.ranks)))
-        throw no_line_of(line);
-      set_.labels[exchange] = std::move(label);
-      set_.device = json.at("device").get<std::string>();
-      done_[exchange] = true;
-    } catch (const ExchangeJson::exception&) {
-      throw no_line_of(line);
-    }
-  }
-}
-
-std::string ExchangeRows::numbers() const {
-  std::vector<std::size_t> all;
+std::vector<std::string> ExchangeRows::known() const {
+  std::vector<std::string> words;
   for (std::size_t i = 0; i < done_.size(); ++i)
-    if (done_[i]) all.push_back(i);
-  return fmt::format("{}", fmt::join(all, ","));
+    if (done_[i]) words.push_back(std::to_string(i));
+  return words;
+}
+
+void ExchangeRows::know(const std::string& word) {
+  done_.at(std::stoul(word)) = true;
 }
 
 std::vector<std::size_t> ExchangeRows::next(std::size_t most) const {
@@ -175,19 +150,15 @@ void ExchangeRows::add(std::span<const std::size_t> exchanges, const std::vector
                        const std::string& device) {
   for (std::size_t i = 0; i < exchanges.size(); ++i) {
     done_[exchanges[i]] = true;
-    if (!journal_) continue;
+    if (!keeps()) continue;
     set_.device = device;
     set_.labels[exchanges[i]] = labels[i];
-    journal_->add(ExchangeJson{{"exchange", exchanges[i]},
-                               {"device", device},
-                               {"forward_s", labels[i].forward},
-                               {"backward_s", labels[i].backward}}
-                      .dump());
+    keep(ExchangeJson{{"exchange", exchanges[i]},
+                      {"device", device},
+                      {"forward_s", labels[i].forward},
+                      {"backward_s", labels[i].backward}}
+             .dump());
   }
-}
-
-void ExchangeRows::remove() {
-  if (journal_) journal_->remove();
 }
 
 void measure_exchanges(Rendezvous& rendezvous, const ExecuteOptions& options, const ExchangeSet& set, int visits,

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,17 +34,12 @@ std::vector<Program> exchange_programs(const Launch& launch, const ExchangeSet& 
 // all visits, each from when the rank begins to when it has sent and received all: an early rank's holds its waiting.
 std::vector<ExchangeSeconds> exchange_labels(const Timeline& timeline, std::size_t exchanges);
 
-// The exchanges that are labelled: every rank knows which, so that all make the same calls, and rank 0 keeps the labels
-// in the journal beside its output.
-class ExchangeRows {
+// The exchanges that are labelled.
+class ExchangeRows : public SharedJournal {
  public:
-  // `what` says what is measured, as Journal has it, but for the machines. `opened`: called on rank 0 when the journal
-  // is open. The set must outlive it; it gets the labels, on rank 0.
+  // The set must outlive it; it gets the labels, on rank 0.
   ExchangeRows(ExchangeSet& set, std::filesystem::path output, std::string what,
                std::function<void(const Journal&)> opened = {});
-
-  // Collective. `device`: that of this rank. Errors: those of Journal, on rank 0; it tells the others first.
-  void begin(Rendezvous& rendezvous, const std::string& device);
 
   // At most so many of those without a label.
   std::vector<std::size_t> next(std::size_t most) const;
@@ -53,18 +47,13 @@ class ExchangeRows {
   // On every rank. Labels and their device: on rank 0 alone.
   void add(std::span<const std::size_t> exchanges, const std::vector<ExchangeSeconds>& labels,
            const std::string& device);
-  void remove();
-  const Journal* journal() const { return journal_ ? &*journal_ : nullptr; }  // on rank 0, once begun
 
  private:
-  void open(const std::string& machines);
-  std::string numbers() const;
+  void take(const Journal::Line& line) override;
+  std::vector<std::string> known() const override;
+  void know(const std::string& word) override;
 
   ExchangeSet& set_;
-  std::filesystem::path output_;
-  std::string what_;
-  std::function<void(const Journal&)> opened_;
-  std::optional<Journal> journal_;
   std::vector<bool> done_;
 };
 

@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "validate/execute/meet/layout.h"
+#include "validate/execute/meet/rendezvous.h"
 #include "validate/microbench/bench_device.h"
 
 namespace shardsim {
@@ -35,6 +38,21 @@ std::string difference(const std::string& theirs, const std::string& ours) {
 bool is_gone(int file) {
   struct stat status {};
   return ::fstat(file, &status) == 0 && status.st_nlink == 0;
+}
+
+// "8 x node0, GPU": neighbours that say the same, once.
+std::string counted_runs(const std::vector<std::string>& texts) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0, end = 0; i < texts.size(); i = end) {
+    while (end < texts.size() && texts[end] == texts[i]) ++end;
+    runs.push_back(fmt::format("{} x {}", end - i, texts[i]));
+  }
+  return join(runs);
+}
+
+// Collective: the machines of all ranks in their order.
+std::string machines_of(Rendezvous& rendezvous, const std::string& device) {
+  return counted_runs(rendezvous.all_gather(host_name() + ", " + device, "naming the machines of the ranks"));
 }
 
 }  // namespace
@@ -130,6 +148,38 @@ std::string device_identity(const DeviceFacts& facts) {
   for (const auto& [name, value] : facts.more)
     if (name == "pci_address" && !value.empty()) text += " at " + value;
   return text;
+}
+
+void SharedJournal::begin(Rendezvous& rendezvous, const std::string& device) {
+  const std::string machines = machines_of(rendezvous, device);
+  if (rendezvous.rank() == 0) {
+    try {
+      open(machines);
+    } catch (const Error& error) {
+      rendezvous.fail(error.what(), "opening the journal");
+      throw;
+    }
+  }
+  const std::string there =
+      rendezvous.from_root(fmt::format("{}", fmt::join(known(), ",")), "saying what was measured before");
+  if (rendezvous.rank() == 0 || there.empty()) return;
+  for (const std::string& word : split(there, ',')) know(word);
+}
+
+void SharedJournal::open(const std::string& machines) {
+  journal_.emplace(output_, journal_origin(machines) + "; " + what_);
+  if (opened_) opened_(*journal_);
+  for (const Journal::Line& line : journal_->lines()) {
+    try {
+      take(line);
+    } catch (const nlohmann::json::exception&) {
+      throw no_line_of(line);
+    }
+  }
+}
+
+void SharedJournal::remove() {
+  if (journal_) journal_->remove();
 }
 
 }  // namespace shardsim

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 namespace shardsim {
 
 struct DeviceFacts;
+class Rendezvous;
 
 // The measurements so far, line by line in the file OUTPUT.journal, so that nothing that ends the process takes them: a
 // line is on the disk when add() returns. The journal goes when the output is whole. While one lives, no other process
@@ -48,6 +51,37 @@ class Journal {
   int file_ = -1;
   std::vector<Line> lines_;
   bool added_ = false;
+};
+
+// The measurements that ranks make together: every rank knows which there are, so that all make the same calls, and
+// rank 0 keeps them in the journal beside its output.
+class SharedJournal {
+ public:
+  // `what` says what is measured, as Journal has it, but for the machines. `opened`: called on rank 0 when the journal
+  // is open.
+  SharedJournal(std::filesystem::path output, std::string what, std::function<void(const Journal&)> opened)
+      : output_(std::move(output)), what_(std::move(what)), opened_(std::move(opened)) {}
+  virtual ~SharedJournal() = default;
+
+  // Collective. `device`: that of this rank. Errors: those of Journal, on rank 0; it tells the others first.
+  void begin(Rendezvous& rendezvous, const std::string& device);
+  void remove();
+  const Journal* journal() const { return journal_ ? &*journal_ : nullptr; }  // on rank 0, once begun
+
+ protected:
+  bool keeps() const { return journal_.has_value(); }
+  void keep(const std::string& line) { journal_->add(line); }
+
+ private:
+  virtual void take(const Journal::Line& line) = 0;    // on rank 0: what was measured before
+  virtual std::vector<std::string> known() const = 0;  // on rank 0: the words, without commas, of what there is
+  virtual void know(const std::string& word) = 0;      // on the others: there is this
+  void open(const std::string& machines);
+
+  std::filesystem::path output_;
+  std::string what_;
+  std::function<void(const Journal&)> opened_;
+  std::optional<Journal> journal_;
 };
 
 // A line of a journal that is none of this measurement; the caller throws it.

@@ -5,7 +5,6 @@
 
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
-#include "models/learned/label_sets.h"
 #include "models/workload/workload.h"
 
 namespace shardsim {
@@ -39,13 +38,9 @@ struct CallHints {
 // True where the file has such calls: labels of shards (schema shardsim.shards/1), or a CSV table with their columns.
 bool is_call_file(const std::string& path);
 
-// The rows of a CSV table of shards as labelled shards, a set for each of its sets and batches, named after it; the
-// provider is fbgemm, the device the GPU as the table of constants has it. Errors (Failure::input): those below.
-std::vector<ShardSet> read_measured_shards(const std::string& path, const Workload* workload);
-
-// Reads them, and makes their work as the lowering has it (docs/formats/measurements.md, fused calls). Every third row
-// of a set fits, the first one included; labels of shards fit unless their shape is held back; sets named executor do
-// not. Errors (Failure::input, with place): unknown and missing columns, a number out of range, a table that the
+// Reads the calls, and makes their work as the lowering has it (docs/formats/measurements.md, fused calls). Every third
+// row of a set fits, the first one included; labels of shards fit unless their shape is held back; sets named executor
+// do not. Errors (Failure::input, with place): unknown and missing columns, a number out of range, a table that the
 // workload lacks, shards without a workload, a GPU that nothing names, rows of several GPUs.
 MeasuredCalls read_measured_calls(const std::string& path, const CallHints& hints);
 

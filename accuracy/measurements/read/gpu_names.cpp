@@ -53,15 +53,15 @@ bool is_processor(std::string_view name) {
 std::string gpu_product(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kVendors = {"NVIDIA", "TESLA", "GEFORCE",
                                                                "QUADRO", "GRID",  "CORPORATION"};
-  bool is_rtx = false;
+  std::string series;
   for (const std::string& word : name_words(name)) {
     if (std::ranges::find(kVendors, word) != kVendors.end()) continue;
-    if (word == "RTX") {
-      is_rtx = true;
+    if (word == "RTX" || word == "PRO") {
+      series += word;
       continue;
     }
     if (!has_digit(word)) return "";
-    return (is_rtx ? "RTX" : "") + word;
+    return series + word;
   }
   return "";
 }

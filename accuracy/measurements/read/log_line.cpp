@@ -99,11 +99,13 @@ std::string_view without_quotes(std::string_view text) {
 
 // Where a comment of nccl-tests begins, by its words; npos: nowhere.
 std::size_t comment_begin(std::string_view text) {
-  static constexpr std::array<std::string_view, 10> kBegins = {"Rank ",
+  static constexpr std::array<std::string_view, 12> kBegins = {"Rank ",
                                                                "size ",
+                                                               "bytes ",
                                                                "(B)",
                                                                "Using devices",
                                                                "nThread ",
+                                                               "Blocking Enabled",
                                                                "Collective test starting:",
                                                                "Out of bounds",
                                                                "Avg bus",
@@ -140,7 +142,7 @@ std::vector<std::string> words_in(std::string_view line) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-std::optional<std::string> program_of_command(std::string_view line) {
+std::optional<NcclCommand> command_in(std::string_view line) {
   if (line.find("_perf") == std::string_view::npos) return std::nullopt;
   const std::vector<std::string> words = words_in(line);
   const auto program = std::ranges::find_if(words, is_program);
@@ -150,13 +152,13 @@ std::optional<std::string> program_of_command(std::string_view line) {
   const bool is_first = std::all_of(words.begin(), program, may_precede);
   const bool stands_alone = words.size() == 1;  // in a list of files
   if (!is_launched && (!is_first || !has_options || stands_alone)) return std::nullopt;
-  return name_of_word(*program);
+  return NcclCommand{name_of_word(*program), is_launched, {program + 1, words.end()}};
 }
 
 bool is_launch(std::string_view line) {
   const std::vector<std::string> words = words_in(line);
   return std::ranges::any_of(words, is_launcher) || std::ranges::find(words, "-x") != words.end() ||
-         (!words.empty() && words.back() == "\\") || program_of_command(line).has_value();
+         (!words.empty() && words.back() == "\\") || command_in(line).has_value();
 }
 
 std::string_view without_label(std::string_view line) {

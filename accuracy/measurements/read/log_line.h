@@ -11,10 +11,15 @@ namespace shardsim {
 // What blanks separate.
 std::vector<std::string> words_in(std::string_view line);
 
-// The program of nccl-tests that a shell or a launcher is told to run by a line, as in "$ mpirun -np 16
-// ./build/all_reduce_perf -b 8": its name or path. Nothing where the line only names one, as lists of files and
-// messages of compilers do.
-std::optional<std::string> program_of_command(std::string_view line);
+// A command that runs a program of nccl-tests, as in "$ mpirun -np 16 ./build/all_reduce_perf -b 8".
+struct NcclCommand {
+  std::string program;               // its name
+  bool is_launched = false;          // by mpirun, srun or the like, as several processes
+  std::vector<std::string> options;  // the words behind the program
+};
+
+// The command of a line. Nothing where the line only names a program, as lists of files and messages of compilers do.
+std::optional<NcclCommand> command_in(std::string_view line);
 
 // True when the line is a command of a launcher, or a part of one that goes on behind it: what it sets holds for one
 // run.

@@ -12,6 +12,7 @@
 #include "base/read_files.h"
 #include "base/text.h"
 #include "base/tree/json.h"
+#include "base/utf16.h"
 
 namespace shardsim {
 namespace {
@@ -24,10 +25,15 @@ constexpr std::size_t kHead = std::size_t{64} << 10;  // tells one form of file 
 
 const std::vector<std::string> kEndings = {".csv", ".json", ".log", ".out", ".txt"};
 
+// Rows of nccl-tests that somebody saved as a table, with the columns that it has.
+bool is_export(std::string_view header) {
+  return header.find("size,") != std::string_view::npos && header.find(",algbw,") != std::string_view::npos;
+}
+
 // A table of ours names its columns; nccl-tests begins its lines with "#".
 bool looks_like_csv(std::string_view text, const std::string& path) {
-  if (fs::path(path).extension() == ".csv") return true;
   const std::string_view first = text.substr(0, text.find('\n'));
+  if (fs::path(path).extension() == ".csv") return !is_export(first);
   return first_character(text) != '#' && first.find("system,") != std::string_view::npos;
 }
 
@@ -45,22 +51,6 @@ std::string head_of(const std::string& path) {
 Measurements read_log(const std::string& path, const RunHints& hints) {
   std::ifstream log = open_to_read(path);
   return read_nccl_tests_log(log, path, hints);
-}
-
-// A program's output on Windows: two bytes a character, in the order that the mark at its beginning says. Whatever is
-// not ASCII is no part of a table, and becomes "?".
-bool is_utf16(std::string_view text) {
-  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
-}
-
-std::string ascii_of_utf16(std::string_view text) {
-  const std::size_t low = text.starts_with("\xff\xfe") ? 0 : 1;
-  std::string ascii;
-  for (std::size_t at = 2; at + 1 < text.size(); at += 2) {
-    const char character = text[at + low];
-    ascii += text[at + 1 - low] == '\0' && character > 0 ? character : '?';
-  }
-  return ascii;
 }
 
 bool has_only_carriage_returns(std::string_view head) {
@@ -86,6 +76,14 @@ Measurements read_json_below_log(const std::string& path, std::size_t begin, con
                               path, hints);
 }
 
+// Whatever is not ASCII is no part of what is read of it.
+Measurements read_utf16(const std::string& path, const RunHints& hints) {
+  const std::string text = ascii_of_utf16(read_file(path, kMostFile));
+  if (looks_like_csv(text, path)) return read_measurement_csv(text, path);
+  return first_character(text) == '{' ? read_nccl_tests_json(text, path, hints)
+                                      : read_nccl_tests_text(text, path, hints);
+}
+
 Measurements read_one(const std::string& path, const RunHints& hints) {
   if (!is_file(path)) read_file(path, kMostFile);  // refuses what is no file in the words of all commands
   const std::string head = head_of(path);
@@ -93,8 +91,8 @@ Measurements read_one(const std::string& path, const RunHints& hints) {
   if (first == '\0')
     throw input_error({path}, head.find('\0') == head.npos ? "the file is empty" : "the file is no text",
                       "Give measurements: " + join(kEndings));
+  if (is_utf16(head)) return read_utf16(path, hints);
   if (looks_like_csv(head, path)) return read_measurement_csv(read_file(path, kMostFile), path);
-  if (is_utf16(head)) return read_nccl_tests_text(ascii_of_utf16(read_file(path, kMostFile)), path, hints);
   if (has_only_carriage_returns(head)) {
     std::string text = read_file(path, kMostFile);
     std::ranges::replace(text, '\r', '\n');
@@ -106,6 +104,15 @@ Measurements read_one(const std::string& path, const RunHints& hints) {
   const bool is_of_container = head.substr(head.find('{') + 1).starts_with("\"log\":");
   if (first == '{' && !is_of_container) return read_nccl_tests_json(read_file(path, kMostFile), path, hints);
   return read_log(path, hints);
+}
+
+constexpr std::size_t kMostNamedLogs = 4;
+
+// True of output of nccl-tests, of which each file is a system of its own where nobody names it.
+bool are_named_by_files(const std::vector<MeasuredRow>& rows) {
+  return std::ranges::all_of(rows, [](const MeasuredRow& row) {
+    return std::filesystem::path(row.place.source).stem().string() == row.system;
+  });
 }
 
 }  // namespace
@@ -152,6 +159,34 @@ Measurements read_measurements(const std::string& path, const RunHints& hints) {
   }
   if (all.rows.empty() && first_fault) throw Error(*first_fault);
   return all;
+}
+
+std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, const std::string& label,
+                                        const std::string& measurements) {
+  std::vector<std::string> labels;
+  for (const MeasuredRow& row : rows)
+    if (std::ranges::find(labels, row.system) == labels.end()) labels.push_back(row.system);
+  if (labels.size() > 1 && label.empty()) {
+    if (are_named_by_files(rows))
+      throw input_error({measurements},
+                        fmt::format("these are {} logs, which do not name their system and have the names of their "
+                                    "files: {}",
+                                    labels.size(), first_names(labels, kMostNamedLogs)),
+                        "Give all of them one name with --system, if they are of one");
+    const std::size_t systems = labels.size();
+    for (std::string& name : labels)
+      if (name.find_first_of(", ") != std::string::npos) name = shell_quoted(name);
+    throw input_error({measurements}, fmt::format("the file holds {} systems", systems),
+                      fmt::format("Name one with --system: {}", join(labels)));
+  }
+  if (!label.empty() && std::ranges::find(labels, label) == labels.end()) {
+    throw input_error({"argument --system"}, fmt::format("no row is of system {}", excerpt(label)),
+                      known_names_hint(label, labels));
+  }
+  std::vector<MeasuredRow> chosen;
+  std::ranges::copy_if(rows, std::back_inserter(chosen),
+                       [&](const MeasuredRow& row) { return label.empty() || row.system == label; });
+  return chosen;
 }
 
 }  // namespace shardsim

@@ -16,8 +16,9 @@ namespace shardsim {
 // Hardware that a run did not use, each with the statement of its log that says so, "NCCL_P2P_DISABLE=1"; "": it did.
 struct SwitchedOff {
   std::string peer_to_peer, shared_memory, infiniband, all_but_sockets, gpudirect, nvlinks_of_hosts, other_nics;
-  int nics_left = 0;    // in a host, where `other_nics` says so
-  std::string network;  // that NCCL said it uses, as it calls it ("IB", "AWS", "FasTrak")
+  int nics_left = 0;          // in a host, where `other_nics` says so
+  std::string network;        // that NCCL said it uses, as it calls it ("IB", "AWS", "FasTrak")
+  std::string direct_copies;  // that it did use: by which statement NCCL says that GPUs copied directly; "": not said
 };
 
 // One timing that somebody measured and published: a row of a measurement file, or one line of nccl-tests.
@@ -43,11 +44,12 @@ struct MeasuredRow {
 
   // Counted in logs, whose nodes are hosts; a node of a cluster may be an NVLink domain of several.
   bool counts_hosts = false;
-  int ranks = 0;           // of one group, also where it is not known how they lie on hosts; 0: not said
-  int most_hosts = 0;      // nodes that the ranks of a group lie on at most, where the log lists all; 0: not known
-  int least_on_host = 0;   // ranks of a group that lie on one host together, by the lines that are left; 0: not known
-  std::string counted_by;  // which lines and rates of the log say so
-  std::string gpu;         // as the driver names it
+  int ranks = 0;            // of one group, also where it is not known how they lie on hosts; 0: not said
+  int most_hosts = 0;       // nodes that the ranks of a group lie on at most, where the log lists all; 0: not known
+  int least_on_host = 0;    // ranks of a group that lie on one host together, by the lines that are left; 0: not known
+  int gpus_of_process = 0;  // all on one host, where no line about ranks says more; 0: not known
+  std::string counted_by;   // which lines and rates of the log say so
+  std::string gpu;          // as the driver names it
   SwitchedOff switched_off;
   std::string caveat;  // why no prediction can be judged by the row, as the log tells; "": none
 
@@ -100,5 +102,10 @@ Measurements read_measurements(const std::string& path, const RunHints& hints);
 
 // The files of a folder whose names end so, in order of their names. Errors (Failure::input): none does.
 std::vector<std::string> files_ending(const std::string& folder, const std::vector<std::string>& endings);
+
+// The rows of one system: of `label`, or of the only one when it is "". Errors (Failure::input): several systems and no
+// label, a label that none has.
+std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, const std::string& label,
+                                        const std::string& measurements);
 
 }  // namespace shardsim

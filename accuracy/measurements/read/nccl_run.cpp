@@ -10,6 +10,7 @@
 
 #include "accuracy/measurements/read/gpu_names.h"
 #include "base/text.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 namespace {
@@ -83,6 +84,34 @@ std::string mixed_models(const std::vector<RunDevice>& devices) {
                           : "";
 }
 
+// Where a sender's next rank is on another host almost always, its bytes cross more links than where ranks fill the
+// hosts one after the other, as a prediction has them.
+std::string hosts_in_turn(const std::vector<RunDevice>& devices) {
+  std::map<int, std::string> host;
+  for (const RunDevice& device : devices) host[device.rank] = device.host;
+  std::set<std::string> hosts;
+  int changes = 0;
+  for (auto at = host.begin(); at != host.end(); ++at) {
+    hosts.insert(at->second);
+    const auto next = std::next(at);
+    changes += next != host.end() && next->second != at->second;
+  }
+  if (host.empty() || changes < static_cast<int>(hosts.size())) return "";
+  return "its ranks go round the hosts in turn, so that they send to other hosts";
+}
+
+// NVLS is of Hopper and later ones. A name that says nothing may be of one.
+bool may_have_multicast(const std::vector<RunDevice>& devices) {
+  constexpr int kHopper = 90;
+  const GpuModel* const model = devices.empty() ? nullptr : known_gpu_model(devices.front().name);
+  return model == nullptr || model->capability >= kHopper;
+}
+
+std::string join_filled(std::vector<std::string> texts) {
+  std::erase(texts, "");
+  return join(texts, ", ");
+}
+
 bool is_slice(const RunDevice& device) {
   return device.name.find(" MIG ") != std::string::npos;
 }
@@ -119,10 +148,17 @@ NcclRuns::NcclRuns(const std::string& source, const RunHints& hints)
   system_ = hints.system.empty() ? std::filesystem::path(source).stem().string() : hints.system;
 }
 
+void NcclRuns::start(const NcclCommand& command, const Place& place) {
+  start(command.program, place);
+  method_.read_command(command);
+}
+
 void NcclRuns::start(const std::string& program, const Place& place) {
+  end_rows();
   finish();
+  // Without rows between, it may be another process of one run.
+  earlier_devices_.insert(earlier_devices_.end(), devices_.begin(), devices_.end());
   devices_.clear();
-  earlier_devices_.clear();
   wrong_.clear();
   const std::string name = base_name(program);
   kind_ = find_collective_kind(name);
@@ -133,13 +169,31 @@ void NcclRuns::start(const std::string& program, const Place& place) {
                                                           known_names_hint(name, collective_kind_names()));
 }
 
+void NcclRuns::foreign_library(const std::string& name, const Place& place) {
+  end_rows();
+  if (unknown_program_) return;
+  unknown_program_ = input_error(place, fmt::format("the rows are of {}, not of NCCL", name),
+                                 "Only collectives of NCCL are predicted");
+  lose(*unknown_program_);
+}
+
+void NcclRuns::end_rows() {
+  if (rows_.empty()) return;
+  finish();
+  wrong_.clear();
+  devices_.clear();
+  earlier_devices_.clear();
+  method_ = {};
+}
+
+RunMethod& NcclRuns::method() {
+  end_rows();
+  return method_;
+}
+
 void NcclRuns::begin_devices() {
-  if (!rows_.empty()) {
-    finish();
-    wrong_.clear();
-    devices_.clear();
-  }
-  earlier_devices_ = std::move(devices_);
+  end_rows();
+  earlier_devices_.insert(earlier_devices_.end(), devices_.begin(), devices_.end());
   devices_.clear();
 }
 
@@ -225,6 +279,7 @@ std::string NcclRuns::caveat() const {
   if (std::ranges::any_of(devices_, is_slice)) add("a rank has a slice of a GPU (MIG), not a whole one");
   add(shared_gpu(devices_));
   add(mixed_models(devices_));
+  add(method_.not_one_call());
   add(wrong_text());
   return join(reasons, "; ");
 }
@@ -269,7 +324,7 @@ void NcclRuns::finish_run() {
         first, fmt::format("busbw / algbw is {:.4g}, which {} never has", ratio.middle(), collective_kind_name(*kind)),
         "Is it another collective?"));
   }
-  const RankCounts counts = count_ranks(devices_, ratio, *kind);
+  const RankCounts counts = count_ranks(devices_, ratio, *kind, method_);
   if (!counts.conflict.empty())
     return lose_rows(input_error(first, fmt::format("{}: {}", counts.said_by, counts.conflict),
                                  "Give the whole log, of runs with as many GPUs on every node"));
@@ -277,7 +332,8 @@ void NcclRuns::finish_run() {
 }
 
 void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
-  const std::string why = caveat();
+  const std::string in_turn = kind == CollectiveKind::send_recv ? hosts_in_turn(devices_) : "";
+  const std::string why = join_filled({caveat(), in_turn});
   if (!why.empty()) note(fmt::format("{}; no accuracy is claimed of its {}", why, counted(rows_.size(), "row")));
   std::set<std::string> reductions;
   for (const PrintedRow& printed : rows_) {
@@ -298,6 +354,7 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
     row.ranks = counts.ranks;
     row.most_hosts = counts.most_hosts;
     row.least_on_host = counts.least_on_host;
+    row.gpus_of_process = counts.gpus_of_process;
     row.groups_at_once = counts.groups_at_once;
     row.counted_by = counts.said_by;
     row.counts_hosts = true;
@@ -315,10 +372,10 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
   if (reductions.size() > 1)
     note(fmt::format("operations {} are mixed; each row is predicted by its own",
                      join({reductions.begin(), reductions.end()})));
-  const std::string followed = settings_.followed();
+  const std::string followed = settings_.followed(may_have_multicast(devices_));
   if (!followed.empty())
     note(fmt::format("{} predicted with {} as the log says", counted(rows_.size(), "row"), followed));
-  if (const std::string other = settings_.not_followed(); !other.empty())
+  if (const std::string other = join_filled({settings_.not_followed(), method_.unlike()}); !other.empty())
     note(fmt::format("{} measured with {}, which no prediction follows", counted(rows_.size(), "row"), other));
   rows_.clear();
 }

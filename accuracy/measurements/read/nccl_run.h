@@ -7,6 +7,7 @@
 
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/rank_counts.h"
+#include "accuracy/measurements/read/run_method.h"
 #include "accuracy/measurements/read/run_settings.h"
 
 namespace shardsim {
@@ -31,6 +32,10 @@ class NcclRuns {
 
   // A program begins: its name, or a path to it. Errors: none; rows of a collective that is not known are lost.
   void start(const std::string& program, const Place& place);
+  // A command begins a program.
+  void start(const NcclCommand& command, const Place& place);
+  // How the run is measured; behind rows that is the next one.
+  RunMethod& method();
   // A list of devices begins: rows before it belong to the run before it.
   void begin_devices();
   void add(RunDevice device);
@@ -39,6 +44,8 @@ class NcclRuns {
   // A row that cannot be read, or of a run that cannot: `why` is told for the first one of them.
   void lose(const Error& why);
   void wrong_values(const std::string& count) { wrong_ = count; }
+  // Another library than NCCL did what the rows are of: they are lost.
+  void foreign_library(const std::string& name, const Place& place);
   void foreign_program(const std::string& name) { foreign_ = name; }
   // Behind rows it is one of the next run.
   void set(const RunSetting& setting) { (rows_.empty() ? settings_ : next_settings_).set(setting); }
@@ -57,6 +64,8 @@ class NcclRuns {
   std::optional<CollectiveKind> kind_of_run(const Place& place);
   void finish();
   void finish_run();
+  // Behind rows, what follows is of another run.
+  void end_rows();
   void note_stop();
   void finish_rows(CollectiveKind kind, const RankCounts& counts);
   void lose_rows(const Error& why);
@@ -73,6 +82,7 @@ class NcclRuns {
   std::vector<PrintedRow> rows_;
   std::string wrong_, foreign_;
   RunSettings settings_, next_settings_;
+  RunMethod method_;
   bool has_ended_ = false;
   std::string failure_;
   int zero_sizes_ = 0, lost_ = 0, not_asked_ = 0;

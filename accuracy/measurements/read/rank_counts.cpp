@@ -139,16 +139,31 @@ void count_whole_lines(const Devices& devices, RankCounts& counts) {
   counts.most_hosts = most_hosts(devices);
 }
 
+void append(std::string& text, const std::string& more) {
+  if (!more.empty()) text += (text.empty() ? "" : ", ") + more;
+}
+
+// Without any line about ranks. One process with several GPUs has them on one host, and so has each of several.
+void count_processes(const RunMethod& method, int by_rates, RankCounts& counts) {
+  const int of_process = method.gpus_of_process();
+  counts.ranks = by_rates > 0 || !method.is_one_process() ? by_rates : of_process;
+  if (of_process < 2) return;
+  append(counts.said_by, fmt::format("{} GPUs of each process", of_process));
+  counts.gpus_of_process = of_process;
+  if (counts.ranks == of_process) {
+    counts.hosts = 1;
+    counts.gpus_per_host = of_process;
+  } else if (counts.ranks % of_process != 0) {
+    counts.conflict = "they do not agree";
+  }
+}
+
 void count_cut_lines(const Devices& devices, int ranks, RankCounts& counts) {
   counts.ranks = ranks;
   const int size = host_size_by_numbers(devices, ranks);
   if (size == 0) return;
   counts.hosts = ranks / size;
   counts.gpus_per_host = size;
-}
-
-void append(std::string& text, const std::string& more) {
-  if (!more.empty()) text += (text.empty() ? "" : ", ") + more;
 }
 
 }  // namespace
@@ -185,7 +200,8 @@ bool BusRatio::fits_kind(CollectiveKind kind) const {
   return to_ >= least && from_ <= 2 * least;
 }
 
-RankCounts count_ranks(const std::vector<RunDevice>& devices, const BusRatio& ratio, CollectiveKind kind) {
+RankCounts count_ranks(const std::vector<RunDevice>& devices, const BusRatio& ratio, CollectiveKind kind,
+                       const RunMethod& method) {
   RankCounts counts;
   const std::optional<int> by_rates = ratio.ranks_of(kind);
   const std::string rates = ratio.is_known() && has_ratio(kind)
@@ -193,8 +209,8 @@ RankCounts count_ranks(const std::vector<RunDevice>& devices, const BusRatio& ra
                                               by_rates ? fmt::format(", which {} ranks have", *by_rates) : "")
                                 : "";
   if (devices.empty()) {
-    counts.ranks = by_rates.value_or(0);
     if (by_rates) counts.said_by = rates;
+    count_processes(method, by_rates.value_or(0), counts);
     return counts;
   }
   const bool seems_whole = is_whole(devices);

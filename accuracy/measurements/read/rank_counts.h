@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "accuracy/measurements/read/run_method.h"
 #include "base/error.h"
 #include "models/collective/collective_kind.h"
 
@@ -49,13 +50,16 @@ struct RankCounts {
   int most_hosts = 0;
   // The ranks that one host has at least, by the lines that name it and another GPU each; 0: no line names a host.
   int least_on_host = 0;
+  int gpus_of_process = 0;  // where no line about ranks is left: ranks of one host, of every process as many
   int groups_at_once = 1;
   std::string said_by;   // which lines and rates say so, for messages; "" where nothing does
   std::string conflict;  // why the lines and the rates cannot all be of one run; "" when they can
 };
 
-// Reconciles the lines about ranks, of which some may have been cut from a log, with the ratio of the printed rates.
-// Cut lines count by the highest rank, and by their GPUs' numbers in their hosts. Errors: none, see `conflict`.
-RankCounts count_ranks(const std::vector<RunDevice>& devices, const BusRatio& ratio, CollectiveKind kind);
+// Reconciles the lines about ranks, of which some may have been cut from a log, with the ratio of the printed rates,
+// and with the GPUs of each process. Cut lines count by the highest rank, and by their GPUs' numbers in their hosts.
+// Errors: none, see `conflict`.
+RankCounts count_ranks(const std::vector<RunDevice>& devices, const BusRatio& ratio, CollectiveKind kind,
+                       const RunMethod& method);
 
 }  // namespace shardsim

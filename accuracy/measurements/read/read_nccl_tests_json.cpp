@@ -104,13 +104,26 @@ void read_program(const Tree& file, NcclRuns& runs) {
   const Tree* const args = file.find("args");
   if (args == nullptr || args->kind != Tree::Kind::list || args->items.empty()) return;
   runs.start(args->items.front().scalar, args->items.front().place);
+  std::vector<std::string> options;
+  for (const Tree& arg : args->items) options.push_back(arg.scalar);
+  runs.method().read_options(options);
+}
+
+// What the options say is in the config as well, with what they do not say.
+void read_config(const Tree& file, NcclRuns& runs) {
+  const Tree* const config = file.find("config");
+  if (config == nullptr) return;
+  for (const auto& [name, value] : config->fields) runs.method().set(name, value.scalar);
 }
 
 // "NCCL_ALGO=Ring", as a list of texts or as a map.
 void read_environment(const Tree& file, NcclRuns& runs) {
+  if (const std::string version = text_of(file, "nccl_version"); !version.empty())
+    for (const RunSetting& setting : settings_in("nccl-library=" + version)) runs.set(setting);
   const Tree* const env = file.find("env");
   if (env == nullptr) return;
   const auto take = [&](const std::string& assignment) {
+    if (RunMethod::splits(assignment)) runs.method().split();
     for (const RunSetting& setting : settings_in(assignment)) runs.set(setting);
   };
   for (const auto& [name, value] : env->fields) take(name + "=" + value.scalar);
@@ -140,6 +153,8 @@ std::optional<PrintedRow> printed_row(const Tree& entry) {
   row.bytes = number(entry, "size", parse_count);
   const Tree* const figures = optional_field(&entry, "out_of_place");
   if (row.bytes == 0 || figures == nullptr || figures->kind == Tree::Kind::null) return std::nullopt;
+  if (optional_field(figures, "cpu_time") != nullptr)
+    throw input_error(figures->place, "the run reports CPU time", "Run nccl-tests without -C 1");
   row.time_us = number(*figures, "time", parse_real);
   if (optional_field(figures, "alg_bw") != nullptr) row.algbw = number(*figures, "alg_bw", parse_real);
   if (optional_field(figures, "bus_bw") != nullptr) row.busbw = number(*figures, "bus_bw", parse_real);
@@ -157,6 +172,7 @@ Measurements read_nccl_tests_json(std::string_view text, const std::string& sour
   check_version(file);
   NcclRuns runs(source, hints);
   read_program(file, runs);
+  read_config(file, runs);
   read_environment(file, runs);
   read_devices(file, runs);
   int left_out = 0;

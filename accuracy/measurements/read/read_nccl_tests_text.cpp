@@ -5,6 +5,7 @@
 #include <istream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/nccl_run.h"
 #include "accuracy/measurements/read/run_settings.h"
+#include "accuracy/measurements/read/table_layout.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -20,55 +22,6 @@ namespace {
 constexpr std::size_t kMostLine = 1 << 16;  // longer ones are no lines of nccl-tests; what is beyond is not looked at
 
 using Words = std::vector<std::string>;
-
-bool is_number(const std::string& word) {
-  return word == "N/A" || (!word.empty() && word.find_first_not_of("0123456789.eE+-") == std::string::npos);
-}
-
-// The position of each word of a row. Type, redop and root may be missing or blank, so what follows them counts from
-// the end.
-struct Layout {
-  Words leading;             // names of the columns before the first time
-  std::size_t trailing = 0;  // words from the first time on
-  Words after;               // names of the columns from the first time on
-  bool is_known() const { return trailing > 0; }
-};
-
-// The header line names size, then time, algbw, busbw out of place, then the same in place. The time is the column
-// before the first algbw: were it looked for by its name alone, a log that calls it otherwise gave its in-place times.
-std::optional<Layout> layout_of(const Words& words, const Place& place) {
-  if (words.size() < 3 || words[0] != "size") return std::nullopt;
-  const auto algbw = std::ranges::find(words, "algbw");
-  if (algbw == words.end()) return std::nullopt;
-  const auto time = algbw - 1;
-  if (*time != "time") {
-    throw input_error(place, "the column before algbw is " + excerpt(*time) + ", not time", kAsPrinted);
-  }
-  Layout layout{{words.begin(), time}, static_cast<std::size_t>(words.end() - time), {time, words.end()}};
-  if (words.back() == "timestamp") ++layout.trailing;  // a date and a time
-  return layout;
-}
-
-bool is_unit(const std::string& word) {
-  return word.starts_with('(') && word.ends_with(')');
-}
-
-// The line below the header: "(B) (elements) (us) (GB/s) (GB/s) ...". A unit that we would read as another one is
-// refused; columns without a unit leave no word.
-void check_units(const Words& words, const Place& place) {
-  Words units;
-  std::ranges::copy_if(words, std::back_inserter(units), is_unit);
-  const auto rate = std::ranges::find_if(units, [](const std::string& unit) { return unit.ends_with("B/s)"); });
-  const auto check = [&](const char* column, const std::string& unit, const char* due) {
-    if (unit == due) return;
-    throw input_error(place, fmt::format("the unit of column {} is {}, not {}", column, unit, due), kAsPrinted);
-  };
-  if (units.empty() || words.empty() || words[0] != units.front()) return;  // another comment
-  check("size", units.front(), "(B)");
-  if (rate == units.end() || rate == units.begin()) return;
-  check("time", *(rate - 1), "(us)");
-  check("algbw", *rate, "(GB/s)");
-}
 
 // "Rank  3 Group  0 Pid 103 on node1 device  3 [0000:e3:00] NVIDIA H200"; some words are missing in some versions, and
 // some people write "(node 1)" behind it.
@@ -103,12 +56,14 @@ std::optional<RunDevice> device_of(const Words& words, const Place& place) {
 
 // Lines of other programs are most of a large log, and begin otherwise than those of nccl-tests do.
 bool may_be_ours(std::string_view text) {
-  static constexpr std::array<std::string_view, 14> kBegins = {"#",
+  static constexpr std::array<std::string_view, 16> kBegins = {"#",
                                                                "Rank ",
                                                                "size ",
+                                                               "bytes ",
                                                                "(B)",
                                                                "Using devices",
                                                                "nThread ",
+                                                               "Blocking Enabled",
                                                                "Collective test starting:",
                                                                "Out of bounds values",
                                                                "Avg bus bandwidth",
@@ -138,6 +93,27 @@ std::string with_plain_blanks(std::string text) {
   return text;
 }
 
+// Exports of a table keep its columns apart by commas, bars or the like. Which one it is, the header line says.
+class TableColumns {
+ public:
+  // The line with blanks between its columns; "" where it has blanks there already.
+  std::string in_blanks(std::string_view line) {
+    constexpr std::string_view kSeparators = ",|;\t";
+    if (line.find("algbw") != std::string_view::npos) {
+      const std::size_t first = line.find_first_of(kSeparators);
+      separator_ = first == std::string_view::npos ? ' ' : line[first];
+    }
+    if (separator_ == ' ' || line.find(separator_) == std::string_view::npos) return "";
+    std::string plain(line);
+    std::ranges::replace(plain, separator_, ' ');
+    std::erase(plain, '"');
+    return plain.substr(std::min(plain.find_first_not_of(' '), plain.size()));
+  }
+
+ private:
+  char separator_ = ' ';
+};
+
 class LogReader {
  public:
   LogReader(const std::string& source, const RunHints& hints) : source_(source), runs_(source, hints) {}
@@ -148,18 +124,30 @@ class LogReader {
         whole.find('\x1b') != std::string_view::npos || whole.find(kHardBlank) != std::string_view::npos;
     const std::string plain = is_decorated ? with_plain_blanks(without_escapes(whole)) : "";
     std::string_view text = labels_.without(is_decorated ? plain : whole);
+    is_broken_ = text.find("NCCL ") != std::string_view::npos;
     for (const RunSetting& setting : settings_in(text)) runs_.set(setting);
-    if (const auto program = program_of_command(text)) return start(*program);
+    const bool continues = continues_;
+    continues_ = text.ends_with('\\');
+    const auto command = command_in(text);
+    if (command) start(*command, continues);
+    if (!is_broken_ && RunMethod::splits(text)) runs_.method().split();
+    if (command) return;
+    if (continues && is_of_command_) return runs_.method().read_options(words_in(text));
+    is_of_command_ = false;
     if (is_failure(text)) runs_.fail(std::string(text.substr(text.find("Test "))));
+    const std::string cells = is_broken_ ? "" : columns_.in_blanks(text);
+    if (!cells.empty()) text = cells;
     if (!may_be_ours(text)) return;
     while (text.starts_with('#')) text.remove_prefix(1);
-    const Words words = words_in(text);
+    Words words = words_in(text);
     if (words.empty()) return;
-    if (is_number(words[0])) return number_line(words);
+    if (const std::string bytes = bytes_of(words); !bytes.empty()) words[0] = bytes;
+    if (is_figure(words[0])) return number_line(words);
     comment(text, words);
   }
 
   Measurements take() {
+    lose_piece();
     if (header_line_ == 0) {
       throw input_error({source_}, "no table of nccl-tests is in the file",
                         "Give the whole output, with the header line that names size, time and algbw, or a .csv file");
@@ -183,9 +171,16 @@ class LogReader {
   }
 
   void comment(std::string_view text, const Words& words) {
+    if (words[0] == "Out" || words[0] == "Avg") lose_piece();
     constexpr std::string_view kStarting = "Collective test starting:";
-    if (text.find(kStarting) != std::string_view::npos) return start(words.back());
+    if (text.find(kStarting) != std::string_view::npos) {
+      layout_ = {};
+      return runs_.start(words.back(), place());
+    }
+    if (words[0] == "nThread") return runs_.method().read_header(words);
+    if (words[0] == "Blocking") return runs_.method().set("blocking", "1");
     if (words[0] == "Using" && words.size() > 1 && words[1].starts_with("devices")) return runs_.begin_devices();
+    if (text.find("MSCCL++") != std::string_view::npos) return runs_.foreign_library("MSCCL++", place());
     if (words[0] == "rccl-tests") return runs_.foreign_program("rccl-tests");
     // Older ones print no name of the GPUs, and call themselves nccl-tests.
     if ((words[0] == "RCCL" || words[0] == "HIP") && words.size() > 1 && words[1] == "version")
@@ -206,9 +201,12 @@ class LogReader {
     }
   }
 
-  void start(const std::string& program) {
+  // A line that goes on behind a backslash may have its launcher above.
+  void start(NcclCommand command, bool continues) {
     layout_ = {};
-    runs_.start(program, place());
+    command.is_launched = command.is_launched || continues;
+    is_of_command_ = true;
+    runs_.start(command, place());
   }
 
   // The size and the count of a row that another line broke: so many elements of some bytes, on some ranks.
@@ -223,25 +221,83 @@ class LogReader {
   // A row, what is left of one, or numbers of another program.
   void number_line(const Words& words) {
     if (!layout_.is_known()) return;
-    const bool fits = words.size() >= layout_.trailing + 2 && words.size() <= layout_.trailing + layout_.leading.size();
+    const bool is_rest = words.size() > 2 && std::ranges::all_of(words, is_figure);
+    if (is_rest && !layout_.fits(words) && take_rest(words)) return;
     if (is_beginning(words)) return runs_.lose(input_error(place(), "the end of a row is missing", kAsPrinted));
-    const bool is_row = is_digits(words[0]) && words.size() > 2 && (is_digits(words[1]) || fits);
+    const bool is_row = is_digits(words[0]) && words.size() > 2 && (is_digits(words[1]) || layout_.fits(words));
     if (!is_row) {
-      const bool is_rest = words.size() > 3 && std::ranges::all_of(words, is_number);
-      if (is_rest) runs_.lose(input_error(place(), "the beginning of a row is missing", kAsPrinted));
+      if (is_rest && words.size() > 3)
+        runs_.lose(input_error(place(), "the beginning of a row is missing", kAsPrinted));
       return;
     }
-    if (!fits) {
-      return runs_.lose(input_error(place(),
-                                    fmt::format("a row of {} cells does not fit the header of {} columns", words.size(),
-                                                layout_.leading.size() + layout_.trailing),
-                                    kAsPrinted));
-    }
+    lose_piece();
+    if (layout_.fits(words) && !is_broken_) return row(words);
+    if (is_broken_ && begin_piece(words)) return;
+    runs_.lose(input_error(place(),
+                           fmt::format("a row of {} cells does not fit the header of {} columns", words.size(),
+                                       layout_.leading.size() + layout_.trailing),
+                           kAsPrinted));
+  }
+
+  void row(const Words& words) {
     try {
       result(words);
     } catch (const Error& error) {
       runs_.lose(error);
     }
+  }
+
+  // nccl-tests prints the beginning of a row before it measures, and a message of NCCL (NCCL_DEBUG=INFO) may come
+  // between. Returns false where the line holds no beginning.
+  bool begin_piece(const Words& words) {
+    Words piece = beginning_of_row(layout_, words);
+    if (piece.size() < 2) return false;
+    piece_line_ = line_;
+    if (const auto whole = completed_row(layout_, piece)) {
+      left_ = layout_.trailing;  // at most
+      row(*whole);
+      return true;
+    }
+    piece_ = std::move(piece);
+    return true;
+  }
+
+  // Figures that go on with a row that a message broke. Returns false where there is none, or they do not make one.
+  bool take_rest(const Words& words) {
+    if (piece_.empty()) {
+      const bool is_left = left_ > 0 && words.size() < left_;  // of a row that was taken without its end
+      left_ = 0;
+      return is_left;
+    }
+    Words joined = piece_;
+    joined.insert(joined.end(), words.begin(), words.end());
+    const auto whole = completed_row(layout_, std::move(joined));
+    if (!whole) return false;
+    piece_.clear();
+    left_ = layout_.trailing - words.size() + 1;
+    row(*whole);
+    return true;
+  }
+
+  void lose_piece() {
+    left_ = 0;
+    if (piece_.empty()) return;
+    piece_.clear();
+    runs_.lose(input_error({source_, piece_line_}, "the end of a row is missing", kAsPrinted));
+  }
+
+  // The bytes of a size that somebody wrote with a unit, "1M", in digits; "" of any other word, and where it is no
+  // whole number of elements.
+  std::string bytes_of(const Words& words) const {
+    if (!layout_.is_known() || words.size() < 3 || !is_digits(words[1])) return "";
+    const std::size_t digits = words[0].find_first_not_of("0123456789");
+    if (digits == 0 || digits == std::string::npos || digits > 6 || words[1].size() > 15) return "";
+    static const std::map<std::string, int, std::less<>> kShifts = {
+        {"K", 10}, {"KB", 10}, {"KiB", 10}, {"M", 20}, {"MB", 20}, {"MiB", 20}, {"G", 30}, {"GB", 30}, {"GiB", 30}};
+    const auto shift = kShifts.find(words[0].substr(digits));
+    if (shift == kShifts.end()) return "";
+    const long long bytes = std::stoll(words[0]) << shift->second, count = std::stoll(words[1]);
+    return count > 0 && bytes % count == 0 ? std::to_string(bytes) : "";
   }
 
   void result(const Words& words) {
@@ -251,12 +307,13 @@ class LogReader {
     row.place = place();
     row.bytes = checked("size", words[0], parse_count);
     if (row.bytes == 0) return runs_.zero_size();
-    row.time_us = checked("time", words[time], parse_real);
+    row.time_us = checked("time", words[time], parse_real) * layout_.us_per_time;
     row.algbw = checked("algbw", words[time + 1], parse_real);
     if (layout_.trailing > 2 && words[time + 2] != "N/A") row.busbw = checked("busbw", words[time + 2], parse_real);
     // Where a column is blank, the words before the time are fewer than their names: the type comes first.
     if (time > 2) row.type = words[2];
-    if (time > 3 && time == layout_.leading.size() && layout_.leading[3] == "redop") row.reduction = words[3];
+    const bool has_operation = time > 3 && time == layout_.leading.size();
+    if (has_operation && (layout_.leading[3] == "redop" || layout_.leading[3] == "op")) row.reduction = words[3];
     if (row.reduction == "none") row.reduction.clear();
     for (std::size_t i = 0; i < layout_.after.size(); ++i)
       if (layout_.after[i].ends_with("wrong") && words[time + i] != "N/A")
@@ -282,9 +339,15 @@ class LogReader {
   std::string source_;
   NcclRuns runs_;
   LineLabels labels_;
-  Layout layout_;
+  TableColumns columns_;
+  TableLayout layout_;
   int line_ = 0;
-  int header_line_ = 0;  // the last one; 0: none yet
+  Words piece_;             // of a row that a message broke
+  int piece_line_ = 0;      // where it is
+  std::size_t left_ = 0;    // fewer figures than these may follow of a row that was taken without them
+  bool is_broken_ = false;  // a message of NCCL is on the line
+  int header_line_ = 0;     // the last one; 0: none yet
+  bool continues_ = false, is_of_command_ = false;  // the line before ended in a backslash; it is of a command
 };
 
 }  // namespace

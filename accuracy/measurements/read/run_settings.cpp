@@ -1,5 +1,7 @@
 #include "accuracy/measurements/read/run_settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -14,6 +16,10 @@ namespace {
 
 constexpr const char* kNetwork = "network";
 constexpr const char* kListed = "listed NICs";
+constexpr const char* kVersion = "NCCL version";
+constexpr const char* kNoMulticast = "NVLS";  // why there is none
+// Ways of channels, "0[0] -> 1[1] via P2P/CUMEM", of which any says that NCCL could take it.
+constexpr const char *kByPeers = "P2P", *kByHost = "SHM", *kDirect = "GDRDMA", *kOverHost = "NET";
 
 bool is_set(const std::string& value) {
   return !value.empty();
@@ -104,6 +110,24 @@ constexpr std::array<Variable, 25> kVariables = {{
     {"NCCL_NSOCKS_PERTHREAD", Variable::Use::not_followed},
 }};
 
+// What NCCL got in the course of time, each with the first minor version of NCCL 2 that has it (its release notes).
+struct Since {
+  std::string_view name;
+  int minor = 0;
+};
+
+constexpr std::array<Since, 3> kAlgorithmsSince = {{{"NVLS", 17}, {"NVLSTree", 18}, {"PAT", 23}}};
+constexpr int kPxnSince = 12;
+
+// The minor version of "2.14.3", "2.14.3+cuda11.7" and of the number 21403 or, up to 2.8, 2708; nothing of other texts.
+std::optional<int> minor_version(const std::string& text) {
+  if (text.starts_with("2.")) return whole_number<int>(text.substr(2, text.find_first_not_of("0123456789", 2) - 2));
+  const int code = whole_number<int>(text).value_or(0);
+  if (code >= 20900 && code < 30000) return code / 100 % 100;
+  if (code >= 2000 && code < 2900) return code / 100 % 10;
+  return std::nullopt;
+}
+
 std::string word_at(std::string_view text) {
   const bool is_quoted = text.starts_with('"') || text.starts_with('\'');
   if (is_quoted) text.remove_prefix(1);
@@ -119,7 +143,7 @@ std::string printed_at(std::string_view text) {
 
 // A comment of a script sets nothing, unless a prompt is what looks like one, and neither does advice.
 bool may_set(std::string_view line) {
-  return (!line.starts_with('#') || program_of_command(line)) && line.find(" WARN ") == std::string_view::npos;
+  return (!line.starts_with('#') || command_in(line)) && line.find(" WARN ") == std::string_view::npos;
 }
 
 // The NICs of a host that NCCL_IB_HCA names one by one ("=mlx5_0:1,mlx5_1:1"); 0 where it leaves some out or names a
@@ -172,13 +196,39 @@ void find_variable(std::string_view line, std::string_view variable, std::vector
   }
 }
 
+// What NCCL_DEBUG=INFO tells of the way that data take.
+void find_ways(std::string_view line, std::vector<RunSetting>& found) {
+  const bool is_of_channels =
+      line.find("hannel") != std::string_view::npos || line.find("NVLS") != std::string_view::npos;
+  if (!is_of_channels) return;
+  for (const std::string_view without : {"NVLS multicast support is not available", " 0 nvls channels"})
+    if (behind(line, without))
+      found.push_back({kNoMulticast, std::string(without.substr(without.find_first_not_of(' '))), false});
+  const auto way = behind(line, " via ");
+  if (!way || line.find(" -> ") == std::string_view::npos) return;
+  const std::string word(way->substr(0, way->find_first_of(" \t\"'")));
+  if (way->starts_with("P2P/")) found.push_back({kByPeers, word, false});
+  if (way->starts_with("SHM/")) found.push_back({kByHost, word, false});
+  if (!way->starts_with("NET/")) return;
+  // Names of plugins hold blanks: "via NET/NCCL RDMA Plugin v9/0/GDRDMA".
+  const std::string whole(way->substr(0, way->find_first_of("\"'")));
+  found.push_back({whole.find(kDirect) == whole.npos ? kOverHost : kDirect, whole, false});
+}
+
 }  // namespace
 
 std::vector<RunSetting> settings_in(std::string_view line) {
   std::vector<RunSetting> found;
+  const bool is_info = line.find("NCCL INFO") != std::string_view::npos;  // most lines of a large log
+  if (is_info) find_ways(line, found);
   if (line.find("NCCL_") != std::string_view::npos)
     for (const Variable& variable : kVariables) find_variable(line, variable.name, found);
   if (const auto network = behind(line, "Using network ")) found.push_back({kNetwork, word_at(*network), false});
+  for (const char* const name : {"NCCL version ", "nccl-library=", "compiled with NCCL "}) {
+    if (const auto version = behind(line, name); version && minor_version(printed_at(*version)))
+      found.push_back({kVersion, printed_at(*version), false});
+    if (is_info) break;
+  }
   if (const auto nics = behind(line, "NET/IB : Using "))
     if (const int count = listed_nics(*nics); count > 0) found.push_back({kListed, std::to_string(count), false});
   return found;
@@ -203,11 +253,26 @@ bool RunSettings::is_on(const std::string& variable) const {
   return is_switched_on(value(variable));
 }
 
+// The algorithms that the version of NCCL does not have, as far as the log says which one it is.
+std::vector<std::string> RunSettings::lacking() const {
+  std::vector<std::string> names;
+  const std::optional<int> minor = minor_version(value(kVersion));
+  for (const auto& [name, since] : kAlgorithmsSince)
+    if (minor && *minor < since) names.emplace_back(name);
+  return names;
+}
+
+bool RunSettings::lacks_pxn() const {
+  const std::optional<int> minor = minor_version(value(kVersion));
+  return minor && *minor < kPxnSince;
+}
+
 std::string RunSettings::algorithms(CollectiveKind kind) const {
   const std::string all = value("NCCL_ALGO"), stated = are_algorithms(all) ? part_of(all, kind) : "";
-  if (!is_nvls_off()) return stated;
-  if (stated.empty()) return "^NVLS,NVLSTree";
-  return stated.starts_with('^') ? stated + ",NVLS,NVLSTree" : stated;
+  std::vector<std::string> without = lacking();
+  if (is_nvls_off()) without.insert(without.begin(), {"NVLS", "NVLSTree"});
+  if (without.empty() || (!stated.empty() && !stated.starts_with('^'))) return stated;
+  return (stated.empty() ? "^" : stated + ",") + join(without, ",");
 }
 
 std::string RunSettings::protocols(CollectiveKind kind) const {
@@ -236,6 +301,10 @@ int RunSettings::most_channels() const {
 SwitchedOff RunSettings::switched_off() const {
   const auto is_local = [](const std::string& level) { return level == "LOC" || level == "0"; };
   SwitchedOff off;
+  if (!value(kByPeers).empty()) off.direct_copies = "via " + value(kByPeers);
+  // Where channels of both kinds are, some of the GPUs are far from each other.
+  if (value(kByPeers).empty() && !value(kByHost).empty()) off.peer_to_peer = "via " + value(kByHost);
+  if (value(kDirect).empty() && !value(kOverHost).empty()) off.gpudirect = "via " + value(kOverHost);
   if (is_local(value("NCCL_P2P_LEVEL"))) off.peer_to_peer = statement("NCCL_P2P_LEVEL");
   if (is_on("NCCL_P2P_DISABLE")) off.peer_to_peer = statement("NCCL_P2P_DISABLE");
   if (is_on("NCCL_SHM_DISABLE")) off.shared_memory = statement("NCCL_SHM_DISABLE");
@@ -263,10 +332,18 @@ std::string RunSettings::statements(const Test& is_wanted) const {
   return join(texts, " ");
 }
 
-std::string RunSettings::followed() const {
-  return statements([](const Variable& variable, const std::string& stated) {
+std::string RunSettings::followed(bool has_multicast) const {
+  const std::string variables = statements([](const Variable& variable, const std::string& stated) {
     return variable.use == Variable::Use::followed && variable.holds(stated);
   });
+  std::vector<std::string> without = lacking();
+  if (lacks_pxn()) without.emplace_back("PXN");
+  const std::string& none = value(kNoMulticast);
+  if (has_multicast && !none.empty()) return variables.empty() ? none : variables + " " + none;
+  if (without.empty()) return variables;
+  const std::string version = value(kVersion);
+  const std::string old = fmt::format("NCCL {}, which lacks {},", version.substr(0, version.find('+')), join(without));
+  return variables.empty() ? old : variables + " " + old;
 }
 
 // Among them lists with a name that NCCL does not have: nobody knows what it did then.

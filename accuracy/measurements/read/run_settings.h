@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// A setting of a run: a variable of NCCL's environment, or "network", the one that NCCL said it uses.
+// A setting of a run: a variable of NCCL's environment, "network", the one that NCCL said it uses, or its version.
 struct RunSetting {
   std::string variable, value;
   bool lasts = false;  // for later runs of the log as well, as an exported variable does
@@ -32,12 +32,13 @@ class RunSettings {
   std::string algorithms(CollectiveKind kind) const;
   std::string protocols(CollectiveKind kind) const;  // as NCCL_PROTO
   SwitchedOff switched_off() const;
-  bool without_pxn() const { return is_on("NCCL_PXN_DISABLE"); }
+  bool without_pxn() const { return is_on("NCCL_PXN_DISABLE") || lacks_pxn(); }
   std::optional<int> cross_nic() const;  // 0 to 2
   int least_channels() const;            // 0: not said
   int most_channels() const;
-  // "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0", those that a prediction follows; "" where there are none.
-  std::string followed() const;
+  // "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0", those that a prediction follows, and what an old NCCL lacks; "" where there
+  // are none. `has_multicast`: of GPUs that can have NVLS, where NCCL says that it has none.
+  std::string followed(bool has_multicast) const;
   // Those that change how fast a run is, and that no prediction knows of.
   std::string not_followed() const;
 
@@ -47,7 +48,9 @@ class RunSettings {
   std::string statements(const Test& is_wanted) const;  // of the variables that hold
   int channels(const char* newer, const char* older) const;
   bool is_on(const std::string& variable) const;
-  bool is_nvls_off() const { return value("NCCL_NVLS_ENABLE") == "0"; }
+  std::vector<std::string> lacking() const;
+  bool lacks_pxn() const;
+  bool is_nvls_off() const { return value("NCCL_NVLS_ENABLE") == "0" || !value("NVLS").empty(); }
 
   std::map<std::string, std::string> own_, lasting_;
 };

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <set>
 
-#include "accuracy/measurements/calls/measured_calls.h"
+#include "accuracy/measurements/calls/measured_shards.h"
 #include "accuracy/measurements/shard_roofline.h"
 #include "base/document/document.h"
 #include "base/files.h"

@@ -71,7 +71,7 @@ int train_dreamshard(const Arguments& given, const Terminal& terminal) {
   PlacingPolicy policy = trained_placing(split.train, training, terminal);
   policy.data = scenario.title.empty() ? scenario.path : scenario.title;
   PlacementJudgement judgement;
-  if (!split.test.empty()) judgement = judge_placing(policy, split.test, {}, scenario.seed);
+  if (!split.test.empty()) judgement = judge_placing(policy, split.test, scenario.seed);
   policy.cost_error = judgement.cost_error;
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_placing_policy(policy, hidden); });

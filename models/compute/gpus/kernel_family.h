@@ -68,7 +68,7 @@ struct KernelFamily {
 
 inline constexpr const char* kUsualKernels = "fbgemm";       // where nobody says whose
 inline constexpr const char* kHugectrKernels = "hugectr";    // laws by sums over tables (kernels/kernels.h)
-inline constexpr const char* kBagKernels = "embedding_bag";  // PyTorch's own (kernels/bag_kernels.h)
+inline constexpr const char* kBagKernels = "embedding_bag";  // PyTorch's own (kernels/pytorch_times.h)
 
 // The families whose laws go table by table, and all names that `kernels` may have, alphabetical.
 std::vector<std::string> table_kernel_names();

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +49,7 @@ struct PytorchKernels {
     Seconds tiles_column;
   };
 
-  // EmbeddingBag and what follows from its sparse gradients (bag_kernels.h). Of all SMs together, for 32 columns.
+  // EmbeddingBag and what follows from its sparse gradients (pytorch_times.h). Of all SMs together, for 32 columns.
   struct Bags {
     Seconds lookup_start, lookup_bag, lookup_row;
     Seconds lookup_missed;         // of a row, longer where L2 does not hold it
@@ -99,10 +98,5 @@ double held_bytes(const PytorchKernels& numbers, const GpuConstants& gpu, const 
 // The shipped scenarios/gpus/pytorch.yaml, read once.
 const PytorchKernels& shipped_pytorch_kernels();
 PytorchKernels pytorch_kernels_from_tree(const Tree& tree);
-
-// Seconds of the kernels one after the other with the gaps between them, of products in that precision, on `gpu` whose
-// peak rates are `flops`; `reference` is the GPU that the numbers are of.
-Seconds dense_kernels_time(std::span<const DenseKernel> kernels, const std::string& precision,
-                           const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference);
 
 }  // namespace shardsim

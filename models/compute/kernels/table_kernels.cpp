@@ -92,6 +92,7 @@ class LookupLaw {
 
   double seconds(Bandwidth most) const {
     std::vector<LookupPart> parts;
+    parts.reserve(tables_.size());
     CallPlaces places(family_.row_alignment, sample_bytes(tables_));
     for (const TableWork& table : tables_) {
       parts.push_back(part_of(table, places));

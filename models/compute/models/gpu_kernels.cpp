@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "models/compute/cubes.h"
-#include "models/compute/kernels/bag_kernels.h"
 #include "models/compute/kernels/kernels.h"
-#include "models/compute/kernels/pytorch_kernels.h"
+#include "models/compute/kernels/pytorch_times.h"
 #include "models/compute/kernels/table_kernels.h"
 
 namespace shardsim {
@@ -35,33 +35,54 @@ class GpuKernels final : public ComputeModel {
 
   Seconds seconds(const ComputeWork& work, const GpuSpec& spec) const override {
     if (work.fixed.value > 0) return work.fixed;
-    const GpuConstants& gpu = constants_of(spec);
-    if (work.kind == ComputeWork::Kind::sort) return sort_and_passes(work, gpu);
-    if (work.lookups > 0 && work.kind == ComputeWork::Kind::lookup) return row_lookup(work, gpu);
-    if (work.lookups > 0 && work.kind == ComputeWork::Kind::update) return update_factor_ * row_update(work, gpu);
-    return dense_time(work, spec, gpu);
+    return seconds_on(*known_of(spec), work);
+  }
+
+  // A GPU that nobody knows is no error until somebody asks about it.
+  OnGpu on(const GpuSpec& spec) const override {
+    return [this, &spec, gpu = std::shared_ptr<const KnownGpu>()](const ComputeWork& work) mutable {
+      if (work.fixed.value > 0) return work.fixed;
+      if (!gpu) gpu = known_of(spec);
+      return seconds_on(*gpu, work);
+    };
   }
 
  private:
+  struct KnownGpu {
+    GpuSpec spec;
+    GpuConstants constants;
+    KernelFamily carried;  // to it; empty where there is no family
+  };
+
+  Seconds seconds_on(const KnownGpu& known, const ComputeWork& work) const {
+    const GpuConstants& gpu = known.constants;
+    if (work.kind == ComputeWork::Kind::sort) return sort_and_passes(work, gpu);
+    if (work.lookups > 0 && work.kind == ComputeWork::Kind::lookup) return row_lookup(work, known);
+    if (work.lookups > 0 && work.kind == ComputeWork::Kind::update) return update_factor_ * row_update(work, known);
+    return dense_time(work, known.spec, gpu);
+  }
+
   // Rows on the host, calls of which only sums are known, and steps of HugeCTR's own have the laws by sums.
   bool goes_by_tables(const ComputeWork& work) const {
     const bool of_hugectr = work.indexed || work.rows.in_place;
     return (family_ || bags_) && !work.tables.empty() && !of_hugectr && !(work.host_link.value > 0);
   }
 
-  Seconds row_lookup(const ComputeWork& work, const GpuConstants& gpu) const {
+  Seconds row_lookup(const ComputeWork& work, const KnownGpu& known) const {
+    const GpuConstants& gpu = known.constants;
     if (!goes_by_tables(work)) return lookup_time(work, gpu);
     if (bags_) return bags_lookup_time(work.tables, shipped_pytorch_kernels(), gpu, pytorch_reference());
     check_columns(work);
-    return tables_lookup_time(work.tables, carried_, gpu);
+    return tables_lookup_time(work.tables, known.carried, gpu);
   }
 
-  Seconds row_update(const ComputeWork& work, const GpuConstants& gpu) const {
+  Seconds row_update(const ComputeWork& work, const KnownGpu& known) const {
+    const GpuConstants& gpu = known.constants;
     if (!goes_by_tables(work)) return update_time(work, gpu);
     if (bags_)
       return bags_update_time(work.tables, work.optimizer, shipped_pytorch_kernels(), gpu, pytorch_reference());
-    const double launched = std::min(launch_in_update_.value, carried_.update.start.value);
-    return tables_update_time(work.tables, work.optimizer, carried_, gpu) - Seconds{launched};
+    const double launched = std::min(launch_in_update_.value, known.carried.update.start.value);
+    return tables_update_time(work.tables, work.optimizer, known.carried, gpu) - Seconds{launched};
   }
 
   void check_columns(const ComputeWork& work) const {
@@ -74,13 +95,14 @@ class GpuKernels final : public ComputeModel {
     }
   }
 
-  // Those of the GPU asked about last are kept: planners ask about one GPU a million times.
-  const GpuConstants& constants_of(const GpuSpec& spec) const {
-    if (!last_ || last_->first != spec) {
-      last_.emplace(spec, found_for(spec));
-      if (family_) carried_ = carried_to(*family_, last_->second, reference());
+  // What was found of the GPU asked about last is kept.
+  const std::shared_ptr<const KnownGpu>& known_of(const GpuSpec& spec) const {
+    if (!last_ || last_->spec != spec) {
+      KnownGpu known{spec, found_for(spec), {}};
+      if (family_) known.carried = carried_to(*family_, known.constants, reference());
+      last_ = std::make_shared<const KnownGpu>(std::move(known));
     }
-    return last_->second;
+    return last_;
   }
 
   GpuConstants found_for(const GpuSpec& spec) const {
@@ -169,8 +191,7 @@ class GpuKernels final : public ComputeModel {
   std::optional<KernelFamily> family_;  // none: laws by sums over tables, or EmbeddingBag's
   bool bags_;                           // EmbeddingBag's
   Seconds launch_in_update_;            // of the start of an update by tables, which the host simulated apart takes
-  mutable KernelFamily carried_;        // to the GPU asked about last
-  mutable std::optional<std::pair<GpuSpec, GpuConstants>> last_;
+  mutable std::shared_ptr<const KnownGpu> last_;
 };
 
 }  // namespace

@@ -57,7 +57,7 @@ class Measured final : public ComputeModel {
 
  private:
   Seconds on_device(const ComputeWork& work) const {
-    if (work.lookups > 0 && work.kind == ComputeWork::Kind::lookup) return on(lookup_, work, "lookup");
+    if (work.lookups > 0 && work.kind == ComputeWork::Kind::lookup) return by(lookup_, work, "lookup");
     if (work.lookups > 0 && work.kind == ComputeWork::Kind::update) return update(work);
     return dense(work);
   }
@@ -67,7 +67,7 @@ class Measured final : public ComputeModel {
                       "Measure it too, or choose another compute model");
   }
 
-  Seconds on(const MeasuredCurve& curve, const ComputeWork& work, const std::string& what) const {
+  Seconds by(const MeasuredCurve& curve, const ComputeWork& work, const std::string& what) const {
     if (curve.empty()) refuse(what);
     return {curve.at(work.hbm_bytes, work.lookups)};
   }
@@ -77,7 +77,7 @@ class Measured final : public ComputeModel {
     const std::string name = work.optimizer.empty() || work.optimizer == "none" ? "sgd" : work.optimizer;
     const auto found = updates_.find(name);
     if (found == updates_.end()) refuse("an update with optimizer " + name);
-    return on(found->second, work, "an update with optimizer " + name);
+    return by(found->second, work, "an update with optimizer " + name);
   }
 
   // The curve of a precision, or that of fp32 if the precision was not measured: every set has fp32.

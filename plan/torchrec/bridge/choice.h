@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "plan/planner.h"
-#include "plan/torchrec/bridge/planner_options.h"
+#include "plan/torchrec/bridge/planner_request.h"
 #include "plan/torchrec/search/planner_run.h"
 
 namespace shardsim::torchrec {

@@ -2,7 +2,7 @@
 
 #include "models/workload/workload.h"
 #include "plan/plan.h"
-#include "plan/torchrec/bridge/planner_options.h"
+#include "plan/torchrec/bridge/planner_request.h"
 #include "plan/torchrec/search/partitioner.h"
 #include "topology/graph/cluster.h"
 

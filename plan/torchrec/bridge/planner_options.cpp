@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/text.h"
 #include "base/tree/leaf.h"
@@ -203,137 +202,6 @@ std::map<std::string, ConstraintOptions> read_constraints(MapReader& reader, Pla
   return constraints;
 }
 
-// A GPU looks rows up in its own memory and over its link to the host, a CPU in the host's memory alone: a rate of the
-// other kind of device would change nothing.
-struct RateKey {
-  const char* key;
-  double Topology::*rate;
-  bool on_gpu, on_cpu;
-};
-constexpr RateKey kRateKeys[] = {{"hbm_bandwidth", &Topology::hbm_bandwidth, true, false},
-                                 {"ddr_bandwidth", &Topology::ddr_bandwidth, false, true},
-                                 {"hbm_to_ddr_bandwidth", &Topology::hbm_to_ddr_bandwidth, true, false},
-                                 {"intra_bandwidth", &Topology::intra_host_bandwidth, true, true},
-                                 {"inter_bandwidth", &Topology::inter_host_bandwidth, true, true}};
-
-// Where hosts share an NVLink domain a node of the cluster is the domain. TorchRec counts hosts, once they are stated.
-void add_pods(Topology& topology, const TopologyOptions& options, const Cluster& cluster) {
-  if (!options.pod_size) return;
-  if (*options.pod_size > topology.world_size) {
-    throw input_error(options.pod_size_place,
-                      fmt::format("pod_size: {} hosts for {} ranks", *options.pod_size, topology.world_size),
-                      "State how many hosts share an NVLink domain");
-  }
-  topology.pod_size = options.pod_size;
-  if (cluster.spec().gpus_per_host > 0) topology.local_world_size = cluster.spec().gpus_per_host;
-}
-
-void set_stated_capacities(Topology& topology, const TopologyOptions& options) {
-  const std::vector<Bytes>& ssd = options.ssd_cap;
-  if (ssd.size() > 1 && ssd.size() != topology.devices.size()) {
-    throw input_error(options.ssd_cap_place,
-                      fmt::format("ssd_cap: {} values for {} ranks", ssd.size(), topology.devices.size()),
-                      "State one for all ranks, or one for each");
-  }
-  for (std::size_t rank = 0; rank < topology.devices.size(); ++rank) {
-    Storage& device = topology.devices[rank];
-    if (options.hbm_cap) device.hbm = options.hbm_cap->count;
-    if (options.ddr_cap) device.ddr = options.ddr_cap->count;
-    if (!ssd.empty()) device.ssd = ssd[ssd.size() > 1 ? rank : 0].count;
-  }
-}
-
-Topology with_options(Topology topology, const TopologyOptions& options, const Cluster& cluster) {
-  const bool cpu = topology.device == Device::cpu;
-  const auto of_cuda = [](const char* key) { return key == std::string_view("hbm_to_ddr_bandwidth"); };
-  if (!cpu) topology.device = options.device;
-  const auto refuse_unless = [&](bool has_effect, const char* key) {
-    if (has_effect) return;
-    throw input_error(options.place, fmt::format("'{}' has no effect on device {}", key, name_of(topology.device)),
-                      "Leave it out");
-  };
-  refuse_unless(!cpu || !options.hbm_cap, "hbm_cap");
-  refuse_unless(!cpu || !options.states_device, "device");
-  for (const RateKey& rate : kRateKeys) {
-    if (options.torchrec_rates) topology.*rate.rate = Topology{}.*rate.rate;
-    const auto given = options.rates.find(rate.key);
-    if (given == options.rates.end()) continue;
-    const bool links = topology.device == Device::cuda || !of_cuda(rate.key);
-    refuse_unless(cpu ? rate.on_cpu : rate.on_gpu && links, rate.key);
-    topology.*rate.rate = given->second.bytes_per_second * 1e-3;
-  }
-  if (const auto ssd = options.rates.find("ssd_mem_bw"); ssd != options.rates.end()) {
-    refuse_unless(topology.device == Device::cuda, "ssd_mem_bw");
-    topology.ssd_bandwidth = ssd->second.bytes_per_second * 1e-3;
-  }
-  if (options.bwd_compute_multiplier) topology.bwd_compute_multiplier = *options.bwd_compute_multiplier;
-  add_pods(topology, options, cluster);
-  set_stated_capacities(topology, options);
-  return topology;
-}
-
-void check_names(const PlannerOptions& options, const Workload& workload) {
-  std::vector<std::string> names = {"*"};
-  for (const Table& table : workload.tables) names.push_back(table.name);
-  const std::unordered_set<std::string> known(names.begin(), names.end());
-  for (const auto& [name, constraint] : options.constraints) {
-    if (known.contains(name)) continue;
-    const std::string likely = nearest(name, names);
-    throw input_error(constraint.allowed.place, fmt::format("constraints: the workload has no table {}", excerpt(name)),
-                      likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"
-                                     : fmt::format("Did you mean '{}'?", likely));
-  }
-}
-
-// Those of this table, else those of "*"; null where neither is there.
-const ConstraintOptions* constraint_of(const std::string& table, const PlannerOptions& options) {
-  auto found = options.constraints.find(table);
-  if (found == options.constraints.end()) found = options.constraints.find("*");
-  return found == options.constraints.end() ? nullptr : &found->second;
-}
-
-// "*" means the pooled tables alone.
-void add_feature_processor(ConstrainedTable& table, const PlannerOptions& options) {
-  const auto all = options.constraints.find("*");
-  const bool by_star = all != options.constraints.end() && all->second.allowed.place == table.constraints.place;
-  if (!table.table.pooled && by_star) return;
-  if (!table.table.pooled) {
-    throw input_error(
-        table.constraints.place,
-        fmt::format("table '{}' is a sequence, and TorchRec has feature processors for pooled tables alone",
-                    table.table.name),
-        "Leave feature_processor out");
-  }
-  table.table.feature_processed = table.table.weighted = true;
-}
-
-void constrain(ConstrainedTable& table, const PlannerOptions& options) {
-  const ConstraintOptions* const found = constraint_of(table.table.name, options);
-  if (found == nullptr) return;
-  const ConstraintOptions& constraint = *found;
-  table.constraints = constraint.allowed;
-  if (constraint.min_partition) table.table.min_partition = *constraint.min_partition;
-  if (constraint.cache_load_factor) table.table.cache_load_factor = constraint.cache_load_factor;
-  if (constraint.output_element_bytes) table.table.output_element_bytes = constraint.output_element_bytes;
-  if (constraint.max_l1_cache_size)
-    table.table.max_l1_cache_mb = static_cast<double>(constraint.max_l1_cache_size->count) / (1 << 20);
-  table.table.l2_cache = constraint.l2_cache_size.value_or(Bytes{});
-  table.table.num_buckets = constraint.num_buckets;
-  table.table.managed_collision = constraint.managed_collision;
-  table.table.kernels_constrained = !constraint.allowed.compute_kernels.empty();
-  if (constraint.feature_processor) add_feature_processor(table, options);
-}
-
-// TorchRec's planner leaves out the tables of another device group, for another planner to place. Here there is none.
-void check_device(const ConstrainedTable& table, Device device) {
-  const auto& group = table.constraints.device_group;
-  if (!group || *group == device) return;
-  throw input_error(table.constraints.place,
-                    fmt::format("table '{}' is for device group {}, and this plan is for {}", table.table.name,
-                                name_of(*group), name_of(device)),
-                    "Leave device_group out; host memory is compute_kernels: [fused_uvm]");
-}
-
 }  // namespace
 
 std::vector<ShardingType> read_sharding_types(MapReader& reader) {
@@ -422,42 +290,6 @@ PlannerOptions read_planner_options(MapReader& reader) {
   options.candidates = count_at_most(reader, "candidates", 20, 1000);
   refuse_idle(reader, "candidates", options.simulated, "objective simulated");
   return options;
-}
-
-std::string output_types_note(const PlannerOptions& options, const Workload& workload) {
-  constexpr std::size_t kShown = 3;
-  std::vector<std::string> tables;
-  for (const Table& table : workload.tables) {
-    const ConstraintOptions* const found = constraint_of(table.name, options);
-    if (found == nullptr || !found->output_element_bytes) continue;
-    const Dtype simulated = forward_wire(workload, table);
-    if (*found->output_element_bytes != dtype_bytes(simulated))
-      tables.push_back(fmt::format("{} as {}", table.name, dtype_name(simulated)));
-  }
-  if (tables.empty()) return "";
-  const std::size_t more = tables.size() > kShown ? tables.size() - kShown : 0;
-  tables.resize(tables.size() - more);
-  return fmt::format(
-      "output_dtype in the planner's constraints changes only its estimates: the simulation exchanges vectors in the "
-      "type that 'wire_dtype' of the workload states, which differs ({}{}).",
-      join(tables), more > 0 ? fmt::format(" and {} more tables", more) : "");
-}
-
-PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster) {
-  check_names(options, workload);
-  const Topology topology =
-      as_seen_by(options.run.estimate.version, with_options(topology_of(cluster), options.topology, cluster));
-  PlannerRequest request = request_of(workload);
-  for (ConstrainedTable& table : request.tables) {
-    constrain(table, options);
-    check_device(table, topology.device);
-  }
-  RunSettings& settings = request.settings;
-  settings = options.run;
-  settings.topology = topology;
-  settings.estimate = settings_for(workload, options.run.estimate);
-  settings.reservation.dense_parameter_bytes = static_cast<double>(workload.dense.parameters.count);
-  return request;
 }
 
 }  // namespace shardsim::torchrec

@@ -7,33 +7,9 @@
 #include "models/workload/workload.h"
 #include "plan/constraints.h"
 #include "plan/torchrec/search/planner_run.h"
-#include "plan/torchrec/spec/table_spec.h"
 #include "plan/torchrec/spec/topology.h"
-#include "topology/graph/cluster.h"
 
 namespace shardsim::torchrec {
-
-// The project's inputs in the words of TorchRec's planner.
-
-TableSpec table_spec(const Table& table, const Workload& workload);
-
-// Everything that run_planner wants. `tables[i]` is table `order[i]` of the workload.
-struct PlannerRequest {
-  std::vector<ConstrainedTable> tables;
-  std::vector<std::size_t> order;
-  RunSettings settings;
-};
-
-// Its tables, in the order in which TorchRec meets them: sequence tables first, then pooled ones. Sequence tables of
-// several dimensions are several collections, MODULE_DIM. A pooled table is weighted when one of its features is.
-PlannerRequest request_of(const Workload& workload);
-
-// `settings` with the batch size and the pipeline of the workload.
-EstimateSettings settings_for(const Workload& workload, EstimateSettings settings = {});
-
-// Ranks, capacities and rates of the cluster: HBM as the data sheet has it, the host's memory shared by its GPUs,
-// NVLink (else PCIe) inside a host, the NICs' rate per GPU between hosts.
-Topology topology_of(const Cluster& cluster);
 
 // The constraints that a scenario may state for a table, or as "*" for all others.
 struct ConstraintOptions {
@@ -61,6 +37,19 @@ struct TopologyOptions {
   std::optional<double> bwd_compute_multiplier;
   Place place;
 };
+
+// A GPU looks rows up in its own memory and over its link to the host, a CPU in the host's memory alone: a rate of the
+// other kind of device would change nothing.
+struct RateKey {
+  const char* key;
+  double Topology::*rate;
+  bool on_gpu, on_cpu;
+};
+inline constexpr RateKey kRateKeys[] = {{"hbm_bandwidth", &Topology::hbm_bandwidth, true, false},
+                                        {"ddr_bandwidth", &Topology::ddr_bandwidth, false, true},
+                                        {"hbm_to_ddr_bandwidth", &Topology::hbm_to_ddr_bandwidth, true, false},
+                                        {"intra_bandwidth", &Topology::intra_host_bandwidth, true, true},
+                                        {"inter_bandwidth", &Topology::inter_host_bandwidth, true, true}};
 
 // The planner map of a scenario (docs/formats/scenario.md, planner torchrec), read once and used for any workload and
 // cluster.
@@ -93,11 +82,5 @@ TopologyOptions read_topology_options(MapReader reader, PlannerVersion version);
 // in both are left; the wider min_partition holds. Errors: Failure::input where nothing is left, or both state another
 // cache_load_factor.
 PlannerOptions with_constraints(PlannerOptions options, const Constraints* constraints, const Workload& workload);
-
-// One sentence on the tables whose `output_dtype` has other bytes than what the simulation exchanges; empty where none.
-std::string output_types_note(const PlannerOptions& options, const Workload& workload);
-
-// Errors: Failure::input for a constraint on a table that the workload does not have.
-PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster);
 
 }  // namespace shardsim::torchrec

@@ -10,40 +10,25 @@
 namespace shardsim::torchrec {
 namespace {
 
-constexpr std::array<std::string_view, 7> kTypes = {
-    "data_parallel", "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard"};
+constexpr std::span kTypes = std::span(kStrategies).first<7>();  // all but flex
 constexpr std::array<std::string_view, 8> kAbbreviations = {"DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS", "FLEX"};
 constexpr std::array<std::string_view, 2> kVersions = {"2025-10", "2026-08"};
 constexpr std::array<std::string_view, 2> kCommits = {"a48cef79", "376cac6a"};
-constexpr std::array<std::string_view, 14> kKernels = {"dense",
-                                                       "fused",
-                                                       "fused_uvm",
-                                                       "fused_uvm_caching",
-                                                       "key_value",
-                                                       "ssd_virtual_table",
-                                                       "dram_virtual_table",
-                                                       "quant",
-                                                       "quant_uvm",
-                                                       "quant_uvm_caching",
-                                                       "customized_kernel",
-                                                       "dram_ssd_virtual_table",
-                                                       "fused_triton",
-                                                       "unfused_tpu"};
 constexpr std::array<std::string_view, 4> kPipelines = {"none", "train_base", "train_sparse_dist",
                                                         "train_prefetch_sparse_dist"};
 constexpr std::array<std::string_view, 8> kOptimizers = {"none",      "torch_sgd",       "trec_sgd",      "torch_adam",
                                                          "trec_adam", "rowwise_adagrad", "torch_adagrad", "lamb"};
 constexpr std::array<std::string_view, 4> kDevices = {"cpu", "cuda", "mtia", "tpu"};
 
-template <typename Enum, std::size_t N>
-std::string_view at(const std::array<std::string_view, N>& names, Enum value) {
-  return names.at(static_cast<std::size_t>(value));
+template <typename Enum>
+std::string_view at(std::span<const std::string_view> names, Enum value) {
+  return names[static_cast<std::size_t>(value)];
 }
 
 // Returns the enumerator at the name's position in the list of names.
-template <typename Enum, std::size_t N>
-Enum parse(const std::array<std::string_view, N>& names, std::string_view name, const char* what, const Place& place) {
-  for (std::size_t i = 0; i < N; ++i) {
+template <typename Enum>
+Enum parse(std::span<const std::string_view> names, std::string_view name, const char* what, const Place& place) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == name) return static_cast<Enum>(i);
   }
   throw input_error(place, fmt::format("{} is no {} of TorchRec", excerpt(name), what),
@@ -65,7 +50,7 @@ std::string_view commit_of(PlannerVersion version) {
   return at(kCommits, version);
 }
 std::string_view name_of(ComputeKernel kernel) {
-  return at(kKernels, kernel);
+  return at(kComputeKernels, kernel);
 }
 std::string_view name_of(Pipeline pipeline) {
   return at(kPipelines, pipeline);
@@ -87,7 +72,7 @@ std::vector<std::string> sharding_type_names() {
   return {kTypes.begin(), kTypes.end()};
 }
 std::vector<std::string> compute_kernel_names() {
-  return {kKernels.begin(), kKernels.end()};
+  return {kComputeKernels.begin(), kComputeKernels.end()};
 }
 std::vector<std::string> device_names() {
   return {kDevices.begin(), kDevices.end()};
@@ -100,7 +85,7 @@ ShardingType parse_sharding_type(std::string_view name, const Place& place) {
   return parse<ShardingType>(kTypes, name, "sharding type", place);
 }
 ComputeKernel parse_compute_kernel(std::string_view name, const Place& place) {
-  return parse<ComputeKernel>(kKernels, name, "compute kernel", place);
+  return parse<ComputeKernel>(kComputeKernels, name, "compute kernel", place);
 }
 Pipeline parse_pipeline(std::string_view name, const Place& place) {
   return parse<Pipeline>(kPipelines, without_alias(name), "pipeline", place);

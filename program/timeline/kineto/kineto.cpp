@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "program/timeline/kineto/kineto_names.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 
 namespace shardsim {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 
 namespace shardsim {
 namespace {

@@ -14,7 +14,7 @@
 #include "program/timeline/kineto/kineto.h"
 #include "program/timeline/kineto/kineto_names.h"
 #include "program/timeline/kineto/step_windows.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {

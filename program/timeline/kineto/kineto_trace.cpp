@@ -150,6 +150,19 @@ bool always_launches(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
+// FBGEMM's node of the backward pass of a lookup, which updates rows: CppNode<SplitLookupFunction_rowwise_adagrad_Op>.
+bool is_gradient_of_tables(std::string_view name) {
+  const std::size_t node = name.find("CppNode<");
+  return node != std::string_view::npos && name.find("Lookup", node) != std::string_view::npos;
+}
+
+// True where the vectors of embeddings are rearranged on their way to or from the exchange and the dense part, as by
+// fbgemm::permute_multi_embedding and fbgemm::recat_embedding_grad_output_mixed_D_batch: no row of a table is read.
+bool rearranges_vectors(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kWords = {"permute", "Permute", "recat", "regroup", "merge_pooled"};
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
 // Returns what the host's range is for, if that matters: operators of embeddings by their names in PyTorch and FBGEMM,
 // and the annotations of optimizers and backward passes.
 std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
@@ -158,15 +171,14 @@ std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
   const auto holds = [&](const char* part) { return name.find(part) != std::string::npos; };
   if (event.category == "gpu_user_annotation" || event.category == "kernel") return std::nullopt;
   if (name.starts_with("Optimizer.step#") || name == "## optimizer ##") return Kind::optimizer;
-  if (name == "## backward ##" || name.starts_with("autograd::engine::evaluate_function")) {
-    if (!holds("mbedding")) return Kind::backward;
-    return Kind::update;
-  }
+  const bool of_rows = (holds("mbedding") && !rearranges_vectors(name)) || is_gradient_of_tables(name);
+  if (name == "## backward ##" || name.starts_with("autograd::engine::evaluate_function"))
+    return of_rows ? Kind::update : Kind::backward;
   if (!is_operator(event)) return std::nullopt;
   if (name == "aten::index_add_") return Kind::indexed_add;
   if (always_launches(name)) return Kind::launches;
-  if (!holds("embedding")) return std::nullopt;
-  return holds("backward") ? Kind::update : Kind::lookup;
+  if (!of_rows) return std::nullopt;
+  return holds("backward") || is_gradient_of_tables(name) ? Kind::update : Kind::lookup;
 }
 
 // Operators nest, and only the outer ones are kept: a trace has millions.
@@ -195,8 +207,7 @@ std::optional<KinetoTrace::Shaped::Kind> shaped_kind(const TraceEvent& event) {
   if (name.starts_with("fbgemm::split_embedding_codegen_lookup")) return Kind::tables;
   if (name == "aten::_embedding_bag") return Kind::bag;
   if (name == "aten::embedding") return Kind::sequence;
-  if (name.starts_with("torch::autograd::CppNode<Split") && name.find("Lookup") != std::string_view::npos)
-    return Kind::tables_gradient;
+  if (name.starts_with("torch::autograd::") && is_gradient_of_tables(name)) return Kind::tables_gradient;
   if (name == "nccl:all_reduce") return Kind::reduced;
   return is_loss(name) ? std::optional(Kind::loss) : std::nullopt;
 }
@@ -295,7 +306,23 @@ void name_stream(KinetoTrace& trace, const TraceEvent& event) {
   trace.stream_names[event.thread] = name.empty() ? std::string(kStream) + number : std::string(name);
 }
 
+// Accelerators that are no GPU of NVIDIA, by the categories of their events in Kineto, or by the process that
+// Ascend's profiler names so.
+void note_platform(KinetoTrace& trace, const TraceEvent& event) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPlatforms = {
+      {{"xpu_", "Intel's XPU"},
+       {"mtia_", "MTIA"},
+       {"hpu_", "Gaudi (HPU)"},
+       {"privateuse1_", "a device of an extension of PyTorch (PrivateUse1)"}}};
+  if (!trace.other_platform.empty()) return;
+  for (const auto& [category, platform] : kPlatforms)
+    if (event.category.starts_with(category)) trace.other_platform = platform;
+  if (event.phase == "M" && event.args_name.starts_with("Ascend Hardware")) trace.other_platform = "Ascend's NPU";
+  if (event.phase == "X" && is_hip_call(event.name)) trace.other_platform = "ROCm (its host calls HIP)";
+}
+
 void add_event(KinetoTrace& trace, TraceEvent& event) {
+  note_platform(trace, event);
   if (event.phase == "M") {
     if (event.name == "thread_name" && event.args_name.starts_with(kStream)) name_stream(trace, event);
     return;
@@ -312,7 +339,6 @@ void add_event(KinetoTrace& trace, TraceEvent& event) {
     if (const auto kind = shaped_kind(event))
       trace.shaped.push_back(
           {*kind, *event.start_us, std::move(event.dims), event.types.find("Half") != std::string::npos});
-  if (is_hip_call(event.name)) trace.hip = true;
   const bool starts_work = event.name.find("Launch") != std::string::npos || event.name.starts_with("cudaMem");
   if (starts_work && event.correlation >= 0 && event.start_us)
     trace.launches[event.correlation] = {*event.start_us, event.thread, event.process,
@@ -350,10 +376,23 @@ class TraceHandler : public JsonEvents {
     if (in == In::events) trace_.has_events = true;
     if (in == In::event) event_.clear();
     if (in == In::shape) event_.dims.emplace_back();
+    if (in == In::device) devices_.emplace_back();
   }
   void end(bool) override {
     if (open_.back() == In::event) add_event(trace_, event_);
     open_.pop_back();
+  }
+
+  // The device that the kernels ran on: the profiler lists all of a node, a display's among them. The first one where
+  // none has their number.
+  void choose_device() {
+    if (devices_.empty()) return;
+    const auto ran = std::ranges::find_if(trace_.kernels, [](const auto& kernel) { return !kernel.copies; });
+    const Device* chosen = &devices_.front();
+    for (const Device& each : devices_)
+      if (ran != trace_.kernels.end() && each.id == ran->device) chosen = &each;
+    trace_.device = chosen->name;
+    trace_.device_memory = chosen->memory;
   }
 
   std::string read_so_far() const {
@@ -385,11 +424,16 @@ class TraceHandler : public JsonEvents {
     if (in == In::arguments) event_.set_argument(key_, value);
     if (in == In::shape) event_.dims.back().push_back(value.whole(0));
     if (in == In::types) event_.types.append(value.text).append(" ");
-    if (in == In::device && key_ == "name" && trace_.device.empty()) trace_.device = value.text;
-    if (in == In::device && key_ == "totalGlobalMem" && trace_.device_memory == 0)
-      trace_.device_memory = value.whole(0);
+    if (in == In::device) add_device(value);
     if (in == In::distributed) add_distributed(value);
     if (in == In::top && key_ == "mergedRanks") trace_.merged = true;
+  }
+
+  void add_device(const Scalar& value) {
+    Device& device = devices_.back();
+    if (key_ == "id") device.id = value.whole(-1);
+    if (key_ == "name") device.name = value.text;
+    if (key_ == "totalGlobalMem") device.memory = value.whole(0);
   }
 
   void add_distributed(const Scalar& value) {
@@ -399,11 +443,31 @@ class TraceHandler : public JsonEvents {
     if (key_ == "nccl_version") trace_.nccl = value.text;
   }
 
+  struct Device {
+    std::int64_t id = -1;
+    std::string name;
+    std::int64_t memory = 0;
+  };
+
   KinetoTrace& trace_;
+  std::vector<Device> devices_;
   std::vector<In> open_;
   std::string key_;
   TraceEvent event_;
 };
+
+// What the trace is of where that is not CUDA; "" where it is.
+std::string other_platform(const KinetoTrace& trace) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kDevices = {{{"AMD", "ROCm"},
+                                                                                      {"Instinct", "ROCm"},
+                                                                                      {"Intel", "Intel's XPU"},
+                                                                                      {"Ascend", "Ascend's NPU"},
+                                                                                      {"Gaudi", "Gaudi (HPU)"},
+                                                                                      {"MTIA", "MTIA"}}};
+  for (const auto& [word, platform] : kDevices)
+    if (trace.device.find(word) != std::string::npos) return fmt::format("{} ({})", platform, excerpt(trace.device));
+  return trace.backend == "rccl" ? "ROCm (its collectives are RCCL's)" : trace.other_platform;
+}
 
 // Files that were put together may have an event twice. Nothing of the GPU has the launch, stream and time of another.
 void leave_out_repeated(KinetoTrace& trace) {
@@ -452,10 +516,9 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   if (trace.merged)
     throw input_error({path}, "a trace of several ranks in one file, which run --one-file has written for Perfetto",
                       "Give the folder that run --trace writes without --one-file, with a file per rank");
-  if (trace.rocm())
-    throw input_error({path},
-                      fmt::format("a trace of ROCm ({}), whose kernels are not known here",
-                                  trace.device.empty() ? "its host calls HIP" : excerpt(trace.device)),
+  handler.choose_device();
+  if (const std::string platform = other_platform(trace); !platform.empty())
+    throw input_error({path}, fmt::format("a trace of {}, whose kernels are not known here", platform),
                       "Give one of CUDA");
   leave_out_repeated(trace);
   return trace;
@@ -470,11 +533,6 @@ KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
 
 bool KinetoTrace::of_timeline() const {
   return std::ranges::any_of(kernels, [](const Kernel& kernel) { return !kernel.operation_class.empty(); });
-}
-
-bool KinetoTrace::rocm() const {
-  return hip || device.find("AMD") != std::string::npos || device.find("Instinct") != std::string::npos ||
-         backend == "rccl";
 }
 
 std::optional<std::int64_t> rank_in_name(const std::string& path) {

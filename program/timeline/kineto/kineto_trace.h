@@ -95,15 +95,15 @@ struct KinetoTrace {
   std::int64_t broken_events = 0;   // of the GPU, without a start or a duration of 0 or more, left out
   std::int64_t broken_kernels = 0;  // those of them that are no copies
   std::int64_t repeated = 0;        // of the GPU, that are in the file once more, left out
-  bool hip = false;                 // the host calls HIP
-  bool rocm() const;
+  std::string other_platform = {};  // that its events are of; "" for CUDA
   // True of traces that `run --trace` and its like write.
   bool of_timeline() const;
 };
 
 // Reads event by event: a trace of gigabytes costs the memory of its kernels. A path may be of a file that gzip has
 // packed. Unknown keys are ignored, as in every format that is not ours. Errors: Failure::input naming file and line
-// for what is no JSON (a trace cut off, say), and what was read before; a trace of ROCm, whose kernels are not known.
+// for what is no JSON (a trace cut off, say), and what was read before; a trace of ROCm or of another
+// platform than CUDA, whose kernels are not known.
 KinetoTrace read_kineto_trace(std::istream& in, const std::string& path);
 KinetoTrace read_kineto_trace(const std::filesystem::path& path);
 

@@ -243,15 +243,24 @@ class StepReader {
   // The operator that launched a kernel says whether it is of the backward pass. Where most operators are missing, what
   // looks like forward is either.
   void count_operators(TracedModel& model, const StepWindow& window) const {
-    std::int64_t all = 0, without = 0;
+    std::int64_t all = 0, without = 0, backward = 0;
     for (const Kernel& kernel : trace_.kernels) {
       if (kernel.start_us < window.start_us || kernel.start_us >= window.end_us || kernel.copies) continue;
       const auto launch = trace_.launches.find(kernel.correlation);
       if (launch == trace_.launches.end() || launch->second.graph) continue;
       ++all;
       if (!rank_.has_operator(kernel)) ++without;
+      if (rank_.within(kernel, RangeKind::backward)) ++backward;
     }
-    if (without == 0) return;
+    if (without > 0) note_operators(model, all, without);
+    if (all == 0 || !model.passes_known || backward > 0) return;
+    model.passes_known = false;
+    model.notes.emplace_back(
+        "No kernel of the step was launched by an operator of the backward pass of autograd, as where that is compiled "
+        "as a whole: forward and backward pass of the dense part cannot be told apart, and both count as forward.");
+  }
+
+  static void note_operators(TracedModel& model, std::int64_t all, std::int64_t without) {
     model.passes_known = static_cast<double>(without) <= kMostWithoutOperator * static_cast<double>(all);
     model.notes.push_back(
         fmt::format("Of {} kernels of the step, {} ({}) were launched by no operator that is in the trace{}.", all,

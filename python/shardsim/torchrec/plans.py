@@ -7,7 +7,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from shardsim import _core, arguments
@@ -210,8 +210,22 @@ def _entry_of(sharding: Any, where: str) -> dict[str, Any]:
     return entry
 
 
+def _by_module(given: Any, paths: Collection[str]) -> Mapping[str, Any]:
+    """The plan by modules, also of one module alone, as construct_module_sharding_plan() makes it, where the model has one."""
+    if hasattr(given, "plan"):
+        example = 'ShardingPlan({"MODULE": {"TABLE": ParameterSharding(...)}})'
+        return arguments.mapping(given.plan, "sharding_plan", example)
+    of_module = isinstance(given, Mapping) and bool(given) and all(hasattr(each, "sharding_type") for each in given.values())
+    if of_module and len(paths) == 1:
+        return {next(iter(paths)): given}
+    if of_module:
+        raise wrong(f"this is the plan of one module, and the model has {len(paths)}: {', '.join(sorted(paths)[:6])}",
+                    'Give ShardingPlan({"MODULE": plan, ...}), or that module as the model', "sharding_plan")
+    raise wrong(f"{arguments.kind_of(given)} has no attribute plan", "Give a ShardingPlan", "sharding_plan")
+
+
 def from_sharding_plan(sharding_plan: Any, model: Any) -> Plan:
-    """TorchRec's ShardingPlan for this model, as `simulate(..., plan=...)` and an Evaluator take it.
+    """TorchRec's ShardingPlan for this model, or its only module's EmbeddingModuleShardingPlan, as `simulate(..., plan=...)` and an Evaluator take it.
 
     A NotSimulatedWarning names what its ParameterShardings say that is not simulated; the Plan keeps it for
     to_sharding_plan(), its text does not.
@@ -229,10 +243,9 @@ def plan_of_shardings(sharding_plan: Any, model: Any) -> tuple[Plan, dict[str, l
     modules: dict[str, dict[str, Any]] = {}
     kept: dict[tuple[str, str], dict[str, Any]] = {}
     left_out: dict[str, list[str]] = {}
-    if not hasattr(sharding_plan, "plan"):
-        raise wrong(f"{arguments.kind_of(sharding_plan)} has no attribute plan", "Give a ShardingPlan", "sharding_plan")
-    example = 'ShardingPlan({"MODULE": {"TABLE": ParameterSharding(...)}})'
-    for path, shardings in arguments.mapping(sharding_plan.plan, "sharding_plan", example).items():
+    example = '{"TABLE": ParameterSharding(...)}'
+    by_module = _by_module(sharding_plan, {table.path for table in tables})
+    for path, shardings in by_module.items():
         for table, sharding in arguments.mapping(shardings, f"sharding_plan[{path!r}]", example).items():
             if (path, table) not in names:
                 raise wrong(f"the model has no table {table!r} in a module {path!r}",
@@ -244,7 +257,7 @@ def plan_of_shardings(sharding_plan: Any, model: Any) -> tuple[Plan, dict[str, l
             if more := _kept(sharding):
                 kept[path, table] = more
     for path, table in names:
-        if table not in sharding_plan.plan.get(path, {}):
+        if table not in by_module.get(path, {}):
             raise wrong(f"the plan has no table {table!r} in a module {path!r}",
                         "Give the plan of the whole model, or a model without what TorchRec does not shard", "sharding_plan")
     return Plan(json.dumps({"plan": modules}), kept=kept), left_out

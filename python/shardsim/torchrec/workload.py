@@ -106,8 +106,16 @@ def _table_map(name: str, table: ModelTable, constraint: Any, labels: Mapping[st
     return made
 
 
+def _states_lookups(constraint: Any) -> bool:
+    """False where the constraints of a table say of its lookups only what TorchRec's defaults say, one id of a feature."""
+    return constraint is not None and any(
+        values not in ([], default) for default, values in (
+            ([1.0], _numbers(constraint, "pooling_factors", "")), ([], _numbers(constraint, "num_poolings", "")),
+            ([], _numbers(constraint, "batch_sizes", ""))))
+
+
 def _share_features(made: Sequence[dict[str, Any]], stated: Sequence[bool]) -> None:
-    """Features of pooled tables without constraints are those that another table's constraints tell of."""
+    """Features of pooled tables whose constraints say nothing of them are those that another table's constraints tell of."""
     told = {feature["name"]: feature for each, is_stated in zip(made, stated) if is_stated and each["kind"] == "pooled"
             for feature in each["features"]}
     for each, is_stated in zip(made, stated):
@@ -252,7 +260,7 @@ def _workload(
     _warn_of_left_out(constrained)
     labels = labels_of(each for table in found for each in _feature_names(table))
     made = [_table_map(name, table, constraint, labels) for name, table, constraint in constrained]
-    _share_features(made, [constraint is not None for _, _, constraint in constrained])
+    _share_features(made, [_states_lookups(constraint) for _, _, constraint in constrained])
     _complete_batches(made, batch_per_gpu)
     for each, name, table in zip(made, names, found):
         each.update(extra.get(name, extra.get(table.name, {})))

@@ -173,18 +173,28 @@ std::size_t column_of(const DataSet& set, const std::string& name) {
   return static_cast<std::size_t>(std::ranges::find(set.columns, name) - set.columns.begin());
 }
 
+// Of the fullest rank of all cases, beside the mean one.
+double most_times_mean(const DataSet& loads) {
+  const std::size_t column = column_of(loads, "times_mean");
+  double most = 0;
+  for (const std::vector<DataSet::Cell>& row : loads.rows) most = std::max(most, std::get<double>(row[column]));
+  return most;
+}
+
+// Then strips of one colour tell nothing that a sentence does not.
+bool is_nearly_even(const DataSet& loads) {
+  constexpr double kNearlyEven = 1.05;
+  return most_times_mean(loads) < kNearlyEven;
+}
+
 // Speaks of what is there to see: colours that differ, and triangles.
 std::string loads_caption(const DataSet& loads) {
-  constexpr double kNearlyEven = 1.05;
-  const std::size_t times_column = column_of(loads, "times_mean"), waited_column = column_of(loads, "waited_for");
-  double most = 0;
-  bool waited = false;
-  for (const std::vector<DataSet::Cell>& row : loads.rows) {
-    most = std::max(most, std::get<double>(row[times_column]));
-    waited = waited || !std::get<std::string>(row[waited_column]).empty();
-  }
+  const std::size_t waited_column = column_of(loads, "waited_for");
+  const double most = most_times_mean(loads);
+  const bool waited = std::ranges::any_of(
+      loads.rows, [&](const auto& row) { return !std::get<std::string>(row[waited_column]).empty(); });
   std::string text = "The rows that each rank looks up in one iteration, compared with the mean rank.";
-  if (most < kNearlyEven)
+  if (is_nearly_even(loads))
     text += fmt::format(
         " All ranks look up nearly equally many, the fullest of all cases {} times the mean: so all "
         "strips have one colour.",
@@ -220,9 +230,10 @@ void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
   const DataSet loads = rank_load_strips(study);
   add_chart(charts, {"loads",
                      "rank_loads",
-                     "Which rank is the fullest, and through which table?",
+                     is_nearly_even(loads) ? "Which rank is the fullest? All look up nearly equally many rows"
+                                           : "Which rank is the fullest, and through which table?",
                      loads_caption(loads) + blocks_caption(study),
-                     has_many_cases(study),
+                     has_many_cases(study) || is_nearly_even(loads),
                      {loads}});
 }
 

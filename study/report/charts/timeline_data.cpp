@@ -304,9 +304,9 @@ DataSet lanes_of(const Timeline& timeline, const std::set<int>& ranks, const std
   DataSet lanes{"lanes", {"rank", "node", "stream"}, {}};
   const int node = std::max(1, timeline.ranks_per_node > 0 ? timeline.ranks_per_node : timeline.world_size);
   for (const int rank : ranks) {
+    const int of_node = rank / node;
     for (const int stream : streams)
-      lanes.rows.push_back(
-          {static_cast<double>(rank), static_cast<double>(rank / node), stream_name(timeline, stream)});
+      lanes.rows.push_back({static_cast<double>(rank), static_cast<double>(of_node), stream_name(timeline, stream)});
   }
   return lanes;
 }

@@ -154,11 +154,18 @@ DataSet points_of(const TimelineComparison& comparison) {
   return points;
 }
 
+// `figure`: what is told of a time in percent of the other one.
+DataSet sides_of_points(const TimelineComparison& sides) {
+  const std::string figure = sides.is_usual() ? fmt::format("error of the {} time (%)", sides.first)
+                                              : fmt::format("{} time, beside the {} (%)", sides.first, sides.second);
+  return {"sides", {"first", "second", "figure"}, {{sides.first, sides.second, figure}}};
+}
+
 }  // namespace
 
 std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string& id) {
   const TimelineComparison& sides = item.comparison;
-  const DataSet points = points_of(sides), names{"sides", {"first", "second"}, {{sides.first, sides.second}}};
+  const DataSet points = points_of(sides), names = sides_of_points(sides);
   return {
       timeline_chart(item, id),
       {id + "-scatter",

@@ -9,7 +9,6 @@
 #include "base/files.h"
 #include "base/statistics.h"
 #include "base/text.h"
-#include "study/report/page.h"
 #include "study/report/sheets/result_sheets.h"
 #include "validate/comparison/observed_conditions.h"
 
@@ -41,13 +40,14 @@ std::string verdict(const ComparedTime& time, bool judged, double tolerance_pct)
 // bounds and whether it holds.
 class OperationRows {
  public:
-  OperationRows(const TimelineComparison& comparison, const std::optional<double>& tolerance)
+  OperationRows(const TimelineComparison& comparison, const std::optional<double>& tolerance, Medium medium)
       : comparison_(comparison), tolerance_(tolerance) {
+    const bool minor = medium == Medium::page;  // of a narrow one, where both times give way to how far apart they are
     const ComparedTime& iteration = comparison.iteration;
     places_ = decimals_for(std::max(iteration.predicted_ms, iteration.observed_ms.max));
     sheet_.columns = {{"per iteration", false, true},
-                      {comparison.first + " ms"},
-                      {comparison.second + " ms"},
+                      {comparison.first + " ms", true, false, minor},
+                      {comparison.second + " ms", true, false, minor},
                       {"min", true, false, true},
                       {"max", true, false, true},
                       {comparison.is_usual() ? "error %" : "difference %"},
@@ -66,11 +66,30 @@ class OperationRows {
     for (const ComparedOperation& row : comparison_.operations) add(row, false);
     if (!comparison_.alone.empty()) heading("on one side only");
     for (const LoneOperation& lone : comparison_.alone) add(lone);
+    if (has_no_range()) leave_out_range();
     return std::move(sheet_);
   }
 
  private:
+  static constexpr std::size_t kMedian = 2, kMin = 3, kMax = 4;  // columns
+
   void heading(const std::string& text) { sheet_.rows.push_back({{text}}); }
+
+  // Of a single iteration the smallest time and the largest one repeat the median.
+  bool has_no_range() const {
+    return std::ranges::all_of(sheet_.rows, [](const Sheet::Row& row) {
+      const auto is_no_other = [&](std::size_t column) {
+        return row.cells[column].empty() || row.cells[column] == row.cells[kMedian];
+      };
+      return row.cells.size() <= kMax || (is_no_other(kMin) && is_no_other(kMax));
+    });
+  }
+  void leave_out_range() {
+    const auto erase_from = [](auto& cells) { cells.erase(cells.begin() + kMin, cells.begin() + kMax + 1); };
+    erase_from(sheet_.columns);
+    for (Sheet::Row& row : sheet_.rows)
+      if (row.cells.size() > kMax) erase_from(row.cells);
+  }
 
   double exposed_share() const {
     const ComparedTime& iteration = comparison_.iteration;
@@ -215,8 +234,8 @@ std::string legend_of_times(const TimelineComparison& comparison) {
       comparison.is_usual() ? "An error" : "A difference");
 }
 
-Section operations_section(const ComparedCase& item, const std::optional<double>& tolerance) {
-  Section section{"Iteration, classes, operations", {OperationRows(item.comparison, tolerance).sheet()}};
+Section operations_section(const ComparedCase& item, const std::optional<double>& tolerance, Medium medium) {
+  Section section{"Iteration, classes, operations", {OperationRows(item.comparison, tolerance, medium).sheet()}};
   section.style = Section::Heading::page_only;
   return section;
 }
@@ -264,7 +283,7 @@ Section case_section(const ComparedCase& item, const ComparisonReport& report, M
   section.style = Section::Heading::as_it_is;
   if (medium == Medium::page)
     for (Section::Block& chart : charts_of(item, id)) section.blocks.emplace_back(std::move(chart));
-  section.blocks.emplace_back(operations_section(item, report.tolerance_pct));
+  section.blocks.emplace_back(operations_section(item, report.tolerance_pct, medium));
   section.blocks.emplace_back(ranks_section(comparison, medium));
   if (Section waits = waits_section(comparison); !waits.blocks.empty()) section.blocks.emplace_back(std::move(waits));
   Section conditions = conditions_section(comparison);
@@ -333,15 +352,16 @@ std::string lone_cases_text(const ComparisonReport& report) {
 }
 
 // With several cases: one line each.
-Section overview(const ComparisonReport& report) {
+Section overview(const ComparisonReport& report, Medium medium) {
   const TimelineComparison sides = sides_of(report);
   const std::string difference = sides.is_usual() ? "error" : "difference";
+  const bool minor = medium == Medium::page;  // as in the table of operations
   Sheet sheet;
   sheet.columns = {{"case", false, true},
-                   {sides.first + " ms"},
-                   {sides.second + " ms"},
+                   {sides.first + " ms", true, false, minor},
+                   {sides.second + " ms", true, false, minor},
                    {difference + " %"},
-                   {"operation that differs most", false}};
+                   {"operation that differs most", false, false, minor}};
   for (const ComparedCase* item : largest_difference_first(report)) {
     const ComparedTime& time = item->comparison.iteration;
     const int places = places_of(time);
@@ -380,10 +400,14 @@ Document comparison_document(const ComparisonReport& report, Medium medium) {
   }
   if (!one && !report.cases.empty()) {
     document.blocks.emplace_back(Paragraph{overall_summary(report) + lone_cases_text(report), Role::summary});
-    document.add(overview(report));
+    document.add(overview(report, medium));
   }
-  for (std::size_t i = 0; i < report.cases.size(); ++i) {
-    Section section = case_section(report.cases[i], report, medium, fmt::format("case{}", i));
+  // A page opens the first of them, so this is the one that the answer speaks of.
+  std::vector<const ComparedCase*> cases;
+  for (const ComparedCase& item : report.cases) cases.push_back(&item);
+  if (page) cases = largest_difference_first(report);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    Section section = case_section(*cases[i], report, medium, fmt::format("case{}", i));
     section.folded = i > 0;
     if (page && one) {  // its name is in the title
       for (Section::Block& block : section.blocks) document.blocks.emplace_back(std::move(block));
@@ -394,10 +418,6 @@ Document comparison_document(const ComparisonReport& report, Medium medium) {
   document.add({"", {Paragraph{legend_of_times(sides_of(report)), Role::caption}}});
   document.add(notes_section(without_partner(report), ""));
   return document;
-}
-
-std::string comparison_html(const ComparisonReport& report) {
-  return page_html(comparison_document(report, Medium::page));
 }
 
 }  // namespace shardsim

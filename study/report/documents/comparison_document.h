@@ -11,15 +11,13 @@ namespace shardsim {
 // Charts of one case; ids begin with `id`. Columns of the data sets:
 // compared_timelines: "spans" (lane, row, stream, op, class, start_ms, end_ms, moved_mb), "lanes" (lane, row, stream).
 //   Rank 0, and the busiest rank of the second side, each with both sides on one time axis.
-// compared_operations and operation_errors: "sides" (first, second: what the sides are called), "points" (operation,
+// compared_operations and operation_errors: "sides" (first, second: what the sides are called; figure: the title of an
+// axis of errors or differences), "points" (operation,
 //   class, FIRST_ms and SECOND_ms by these names, least_ms, most_ms, error_pct, error_least_pct, error_most_pct, side:
 //   operation or iteration).
 std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string& id);
 
 // The text above the tables, then a section per case: its tables, its summary, its notes.
 Document comparison_document(const ComparisonReport& report, Medium medium);
-
-// One self-contained page with the verdict, and the charts and tables of every case. Errors: as page_html().
-std::string comparison_html(const ComparisonReport& report);
 
 }  // namespace shardsim

@@ -80,7 +80,8 @@ std::string cost_text(const DriftDay& day, const DriftOptions& options, std::opt
                                  pause > 0 ? fmt::format(", and training pauses for another {}", duration_text(pause))
                                            : ", and no pause of training is counted (drift.pause)");
   if (!every_days) return text + ".";
-  return text + fmt::format(": {:.2g} % of the time.", 100 * (day.moving_s + pause) / (*every_days * kSecondsOfDay));
+  return text + fmt::format(": {:.2g} % of the time, beside what the plan loses with its age.",
+                            100 * (day.moving_s + pause) / (*every_days * kSecondsOfDay));
 }
 
 // Returns what the plan of the day costs on which memory forces another one, where that is more than on other days:
@@ -197,6 +198,10 @@ Sheet drift_sheet(const DriftResult& result, bool is_monitored, Medium medium) {
                            best ? fixed(day.moving_s * 1e3, 2) : none, both ? fixed(day.saved_s, 1) : none}});
   }
   if (medium == Medium::terminal) leave_out_columns(sheet, kOnPageAlone);
+  if (medium == Medium::page) {  // where both times are, what going over is worth matters more than to which plan
+    sheet.columns[3].minor = true;
+    sheet.columns[5].minor = false;
+  }
   if (!is_monitored) return sheet;
   sheet.columns.push_back({"cost error %"});
   for (std::size_t day = 0; day < result.days.size(); ++day)
@@ -248,6 +253,24 @@ Chart drift_chart(const DriftResult& result, const DriftOptions& options) {
           {days_of(result), marks_of_days(result, options)}};
 }
 
+std::string days_legend(const DriftResult& result, const DriftOptions& options) {
+  const std::string legend = fmt::format(
+      "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts with rows "
+      "of "
+      "the day among them, or the kept plan where none gains a ten-thousandth (a search's: {:.0f} %, unless day 0 has "
+      "a "
+      "better one already). chance: the probability that the best plan is really faster than the kept one, leaving out "
+      "errors that affect both. regret: expected; how much time going to the best plan loses, on average over all "
+      "outcomes, of which those count 0 in which it is the faster one. over: more memory than a GPU has, so that plan "
+      "is "
+      "none to keep. to move: bytes that change their holder. saved: by the best plans since day 0.",
+      100 * search_spread(result.tables));
+  if (!options.monitor) return legend;
+  return legend +
+         " cost error: mean error of the policy's cost model on random shards of the day's tables, in % of their mean "
+         "time.";
+}
+
 }  // namespace
 
 Document drift_document(const DriftResult& result, const DriftOptions& options, const Scenario& scenario,
@@ -256,20 +279,8 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
   document.title = scenario.title + ": drift of " + result.name;
   document.origin = scenario.path;
   document.blocks.emplace_back(Paragraph{resharding_text(result, options), Paragraph::Role::summary});
-  Section days = table_section(
-      "Days",
-      std::string(
-          "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts "
-          "with rows of the day among them, or the kept plan where none gains a ten-thousandth (a search's: 3 %). "
-          "chance: the "
-          "probability that the best plan is really faster than the kept one, leaving out errors that affect both. "
-          "regret: expected; how much time going to the best plan loses, on average over all outcomes, of which "
-          "those count 0 in which it is the faster one. over: more memory than a GPU has, so that plan is none to "
-          "keep. to move: bytes that change their holder. saved: by the best plans since day 0.") +
-          (options.monitor ? " cost error: mean error of the policy's cost model on random shards of the day's tables, "
-                             "in % of their mean time."
-                           : ""),
-      drift_sheet(result, options.monitor.has_value(), medium));
+  Section days =
+      table_section("Days", days_legend(result, options), drift_sheet(result, options.monitor.has_value(), medium));
   if (!result.days.empty()) document.blocks.emplace_back(drift_chart(result, options));
   if (const std::string outside = outside_sentence(outside_of(result)); !outside.empty())
     document.blocks.emplace_back(Paragraph{outside, Paragraph::Role::notice});

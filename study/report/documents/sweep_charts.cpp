@@ -155,8 +155,10 @@ DataSet sweep_points(const SweepResult& result) {
 }
 
 DataSet sweep_scaling(const SweepResult& result) {
-  DataSet set{"points", {"group", "gpus", "efficiency_pct", "samples_per_s"}, {}};
+  DataSet set{"points", {"group", "gpus", "efficiency_pct", "samples_per_s", "names"}, {}};
   const std::vector<std::size_t> named = line_dimensions(result);
+  std::vector<std::string> titles;
+  for (const std::size_t d : named) titles.push_back(dimension_title(result.sweep->dimensions[d]));
   std::map<std::string, double> best;  // samples per second of each group
   for (std::size_t point = 0; point < result.results.size(); ++point) {
     if (!result.scaling_efficiency[point]) continue;
@@ -172,7 +174,7 @@ DataSet sweep_scaling(const SweepResult& result) {
     const std::string group = point_text(result, result.scaling_base[point], named);
     if (std::ranges::find(order, group, &std::pair<double, std::string>::second) == order.end()) continue;
     set.rows.push_back({group, static_cast<double>(result.at(point).world_size),
-                        100 * *result.scaling_efficiency[point], result.at(point).samples_per_s});
+                        100 * *result.scaling_efficiency[point], result.at(point).samples_per_s, join(titles)});
   }
   return set;
 }
@@ -210,7 +212,8 @@ std::vector<Chart> sweep_charts(const SweepResult& result) {
          "sweep_scaling",
          "Scaling efficiency",
          "Samples per second and GPU, in percent of those of the same machine with the smallest number of GPUs "
-         "and the same values on the other axes. Each line is one machine.",
+         "and the same values on the other axes. Each line is one machine with one choice of these values. The axis of "
+         "percent begins near the least of them, not at 0.",
          false,
          {std::move(points)}});
   }

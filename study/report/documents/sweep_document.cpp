@@ -41,11 +41,11 @@ std::string short_name(const Sweep& sweep, const std::string& path) {
   return same > 1 ? path : last(path);
 }
 
-std::vector<Sheet::Column> axis_headers(const Sweep& sweep, bool whole) {
+std::vector<Sheet::Column> axis_headers(const Sweep& sweep) {
   std::vector<Sheet::Column> headers;
   for (const SweepDimension& dimension : sweep.dimensions) {
     for (const Axis& axis : dimension.axes) {
-      headers.push_back({whole ? axis.path : short_name(sweep, axis.path), axis.values.front().amount.has_value()});
+      headers.push_back({short_name(sweep, axis.path), axis.values.front().amount.has_value()});
     }
   }
   return headers;
@@ -54,7 +54,7 @@ std::vector<Sheet::Column> axis_headers(const Sweep& sweep, bool whole) {
 }  // namespace
 
 std::string named_values(const SweepResult& result, std::size_t point) {
-  const std::vector<Sheet::Column> names = axis_headers(*result.sweep, false);
+  const std::vector<Sheet::Column> names = axis_headers(*result.sweep);
   std::vector<std::string> texts = axis_cells(result, point);
   for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = names[i].header + " " + texts[i];
   return join(texts);
@@ -77,10 +77,32 @@ int decimals_of_ms(const SweepResult& result, const std::vector<std::size_t>& po
   return decimals_for(shortest);
 }
 
-Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
+// The column of the figure by which points are sorted.
+std::string_view header_of(SweepOrder order) {
+  switch (order) {
+    case SweepOrder::iteration:
+      return "ms";
+    case SweepOrder::cost:
+      return "cost";
+    case SweepOrder::memory:
+      return "GiB";
+    case SweepOrder::samples:
+      break;
+  }
+  return "samples/s";
+}
+
+// A narrow page keeps the values of a point, without which rows look alike, and the figure that they are sorted by.
+void rank_columns(Sheet& sheet, std::size_t axes, SweepOrder order) {
+  for (std::size_t c = axes; c < sheet.columns.size(); ++c)
+    sheet.columns[c].minor = !sheet.columns[c].header.starts_with(header_of(order));
+}
+
+Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page, SweepOrder order) {
   const bool cost = has_cost(result), scaling = has_scaling(result);
   const int places = decimals_of_ms(result, points);
-  Sheet sheet{axis_headers(*result.sweep, page), {}, true};
+  Sheet sheet{axis_headers(*result.sweep), {}, true};
+  const std::size_t axes = sheet.columns.size();
   // A terminal has no room for more than a short header there.
   for (const char* const header : {"GPUs", "ms", page ? "80 % within" : "80 %", "samples/s", "GiB"})
     sheet.columns.push_back({header});
@@ -89,6 +111,7 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
   if (scaling) sheet.columns.push_back({"scaling"});
   sheet.columns.push_back({"busiest", false});
   if (page) sheet.columns.push_back({"%"});  // a terminal has no room for it beside the whole name
+  if (page) rank_columns(sheet, axes, order);
   for (const std::size_t point : points) {
     const PointResult& here = result.at(point);
     Sheet::Row row{axis_cells(result, point)};
@@ -107,7 +130,7 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
       const auto& efficiency = result.scaling_efficiency[point];
       row.cells.push_back(efficiency ? fmt::format("{:.1f}", 100 * *efficiency) : "-");
     }
-    row.cells.push_back(here.limited_by);
+    row.cells.push_back(unit_in_short(here.limited_by));
     if (page) row.cells.push_back(fixed(100 * here.limit_share, 0));
     sheet.rows.push_back(std::move(row));
   }
@@ -223,7 +246,8 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   const std::string_view mean = is_first_on_average(result, sorted, order)
                                     ? " on average over the placements of hot rows, of which one is told"
                                     : "";
-  const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
+  const std::string within = ", " + counted(static_cast<std::size_t>(best.world_size), "GPU") +
+                             (best.interval ? ", 80 % within " + interval_cell(*best.interval) : "");
   return fmt::format("{}{}, busiest: {}). {}", best_by(result, first, order, mean), within,
                      unit_in_words(best.limited_by), points) +
          peak_warning(result, fastest) + host_warning(result, fastest, first);
@@ -313,6 +337,8 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   // All notes are printed on a terminal, where one of them says it.
   if (const std::string text = sweep_torchrec_warning(result, sorted); medium != Medium::terminal && !text.empty())
     document.blocks.emplace_back(Paragraph{text, Paragraph::Role::notice});
+  if (std::string same = same_rest_sentence(result, sorted); !same.empty())
+    document.blocks.emplace_back(Paragraph{std::move(same), Paragraph::Role::notice});
   std::vector<Chart> charts;
   if (std::string cheapest = cheapest_text(result, fastest); medium == Medium::screen && !cheapest.empty())
     document.blocks.emplace_back(Paragraph{std::move(cheapest), Paragraph::Role::summary});
@@ -327,7 +353,7 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   if (shown < sorted.size())
     legend += fmt::format(" The first {} of {}; all are in sweep.csv and sweep.h5.", shown, sorted.size());
   sorted.resize(shown);
-  Section best = table_section("Points", legend, points_sheet(result, sorted, page));
+  Section best = table_section("Points", legend, points_sheet(result, sorted, page, order));
   best.remark = order_remark(order);
   document.add(std::move(best));
   if (medium == Medium::screen) {  // elsewhere How sure names the constants, and what was never measured

@@ -186,35 +186,93 @@ std::vector<std::size_t> by_mean_of_placements(const SweepResult& result, std::v
   return points;
 }
 
+// True for all values of a single axis of numbers from the first of these points, in order, to the last.
+bool is_range(const SweepResult& result, const std::vector<std::size_t>& points) {
+  const Sweep& sweep = *result.sweep;
+  const auto first = sweep.coordinates(points.front()), last = sweep.coordinates(points.back());
+  std::optional<std::size_t> axis;
+  for (std::size_t d = 0; d < first.size(); ++d) {
+    if (first[d] == last[d]) continue;
+    if (axis || !sweep.dimensions[d].axes.front().values.front().amount) return false;
+    axis = d;
+  }
+  if (!axis || last[*axis] - first[*axis] + 1 != points.size()) return false;
+  return std::ranges::all_of(points, [&](std::size_t point) {
+    auto at = sweep.coordinates(point);
+    at[*axis] = first[*axis];
+    return at == first;
+  });
+}
+
+// "400 Gbit/s to 800 Gbit/s, 4096" of points that are equal; one by one where they are no range.
+std::string equal_points_text(const SweepResult& result, std::vector<std::size_t> points) {
+  std::ranges::sort(points);
+  std::vector<std::string> texts;
+  if (points.size() > 1 && is_range(result, points)) {
+    for (std::size_t d = 0; d < result.sweep->dimensions.size(); ++d) {
+      const std::string from = point_text(result, points.front(), {d}), to = point_text(result, points.back(), {d});
+      texts.push_back(from == to ? from : fmt::format("{} to {}", from, to));
+    }
+    return join(texts);
+  }
+  std::vector<std::size_t> all(result.sweep->dimensions.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (const std::size_t point : points) texts.push_back(point_text(result, point, all));
+  return join(texts, "; ");
+}
+
+// A row for points that are equal: two beside each other, more as one.
+Sheet::Row equal_row(const SweepResult& result, std::vector<std::size_t> points) {
+  std::ranges::sort(points);
+  if (points.size() == 2)
+    return {{equal_points_text(result, {points[0]}), equal_points_text(result, {points[1]}), std::string(kEqual)}};
+  return {{equal_points_text(result, points), "each other", std::string(kEqual)}};
+}
+
+// Whether something is known of both that can be compared; nothing is a share of what costs nothing.
+bool are_comparable(const PointResult& first, const PointResult& next, ComparedBy figure) {
+  const auto has_price = [](const PointResult& point) { return point.cost_per_hour.value_or(0) > 0; };
+  if (!first.interval || !next.interval) return false;
+  return figure != ComparedBy::cost || (has_price(first) && has_price(next));
+}
+
+// The points in their order, those together that are equal to the one before.
+std::vector<std::vector<std::size_t>> equal_together(const SweepResult& result, const std::vector<std::size_t>& points,
+                                                     ComparedBy figure) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (const std::size_t point : points) {
+    const PointResult* const before = groups.empty() ? nullptr : &result.at(groups.back().back());
+    if (before != nullptr && are_comparable(*before, result.at(point), figure) &&
+        is_equal(difference_in(figure, *before, result.at(point)))) {
+      groups.back().push_back(point);
+    } else {
+      groups.push_back({point});
+    }
+  }
+  return groups;
+}
+
 MachinePairs machine_pairs(const SweepResult& result, const std::vector<std::size_t>& best, ComparedBy figure) {
   MachinePairs pairs;
   pairs.sheet.columns = {{std::string(better_words(figure)), false}, {"than", false}, {"chance %"}};
   pairs.sheet.spelt_out = true;
-  std::vector<std::size_t> all(result.sweep->dimensions.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
   PointCases cases(*result.sweep);
-  for (std::size_t i = 0; i + 1 < best.size(); ++i) {
-    const std::size_t first = best[i], next = best[i + 1];
-    if (!result.at(first).interval || !result.at(next).interval) {
-      ++pairs.without_interval;
-      continue;
+  const std::vector<std::vector<std::size_t>> groups = equal_together(result, best, figure);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::string names = equal_points_text(result, groups[i]);
+    if (groups[i].size() > 1) pairs.sheet.rows.push_back(equal_row(result, groups[i]));
+    if (i + 1 == groups.size()) break;
+    const std::size_t first = groups[i].back(), next = groups[i + 1].front();
+    const std::string next_names = equal_points_text(result, groups[i + 1]);
+    if (!are_comparable(result.at(first), result.at(next), figure)) {
+      ++(result.at(first).interval && result.at(next).interval ? pairs.without_price : pairs.without_interval);
+    } else if (differ_in_clusters_alone(*result.sweep, first, next) &&
+               is_slower_hardware(cases.at(first).cluster, cases.at(next).cluster)) {
+      pairs.on_slower_hardware.push_back(fmt::format("{} before {}", names, next_names));
+    } else {
+      const Difference difference = difference_in(figure, result.at(first), result.at(next));
+      pairs.sheet.rows.push_back({{names, next_names, chance_cell(difference.first_is_faster())}});
     }
-    // Nothing is a share of what costs nothing.
-    const auto has_price = [&](std::size_t point) { return result.at(point).cost_per_hour.value_or(0) > 0; };
-    if (figure == ComparedBy::cost && !(has_price(first) && has_price(next))) {
-      ++pairs.without_price;
-      continue;
-    }
-    const Difference difference = difference_in(figure, result.at(first), result.at(next));
-    const bool equal = is_equal(difference);
-    if (!equal && differ_in_clusters_alone(*result.sweep, first, next) &&
-        is_slower_hardware(cases.at(first).cluster, cases.at(next).cluster)) {
-      pairs.on_slower_hardware.push_back(
-          fmt::format("{} before {}", point_text(result, first, all), point_text(result, next, all)));
-      continue;
-    }
-    pairs.sheet.rows.push_back({{point_text(result, first, all), point_text(result, next, all),
-                                 equal ? std::string(kEqual) : chance_cell(difference.first_is_faster())}});
   }
   return pairs;
 }
@@ -260,7 +318,7 @@ void add_machines(Section& section, const SweepResult& result, SweepOrder order,
   section.blocks.emplace_back(table_section(
       "Between machines",
       "The best point on each cluster beside that on the next one, on average over where hot rows may lie. chance: "
-      "the probability that it is really better, leaving out errors that affect both; equal: the two differ by "
+      "the probability that it is really better, leaving out errors that affect both; equal: neighbours differ by "
       "less than a ten-thousandth. None is stated for what is better on slower hardware." +
           left_out,
       std::move(pairs.sheet)));

@@ -182,4 +182,21 @@ Section sweep_failures(const SweepResult& result) {
   return section;
 }
 
+std::string same_rest_sentence(const SweepResult& result, const std::vector<std::size_t>& points) {
+  const auto batch_of = [&](std::size_t point) { return result.at(point).batch_per_gpu; };
+  const auto is_first_batch = [&](std::size_t point) { return batch_of(point) == batch_of(points.front()); };
+  if (std::ranges::all_of(points, is_first_batch)) return "";
+  try {
+    PointCases cases(*result.sweep);
+    const auto& measured = cases.at(points.front()).workload.dense.measured;
+    if (!measured || measured->batch != 0) return "";
+    return fmt::format(
+        "The measured rest of the iteration ('dense.measured') takes {:.4g} ms at every batch: large ones look better "
+        "than they are.",
+        measured->rest.ms());
+  } catch (const Error&) {  // files of the scenario are gone by now
+    return "";
+  }
+}
+
 }  // namespace shardsim

@@ -24,4 +24,7 @@ Section sweep_notes(const SweepResult& result, const std::vector<std::size_t>& p
 // The points that failed, alike messages together.
 Section sweep_failures(const SweepResult& result);
 
+// That a measured part of the iteration is as long at every batch, where these points differ in it; "" where none is.
+std::string same_rest_sentence(const SweepResult& result, const std::vector<std::size_t>& points);
+
 }  // namespace shardsim

@@ -136,11 +136,12 @@ NoteList search_notes(const StudyResult& study) {
   NoteList list;
   for (const Choice& choice : study.choices) {
     const CaseResult& chosen = named(choice.chosen);
+    const double spread = search_spread(chosen.interval->setting.tables);
     std::vector<std::string> near;
     for (const Choice::Other& other : choice.others) {
       const CaseResult& second = named(other.name);
       const double lead = second.iteration_ms / chosen.iteration_ms - 1;
-      if (is_searched(chosen) != is_searched(second) && lead < kSearchSpread)
+      if (is_searched(chosen) != is_searched(second) && lead < spread)
         near.push_back(fmt::format("{} ({:.1f} %)", other.name, 100 * lead));
     }
     if (near.empty()) continue;
@@ -148,7 +149,7 @@ NoteList search_notes(const StudyResult& study) {
         {fmt::format(
              "Its lead over {} is no lead of one planner over the other: plans of 'search' differ by up to {:.0f} % "
              "with the seed of the scenario and with the order of tables in the workload.",
-             join(near), 100 * kSearchSpread),
+             join(near), 100 * spread),
          choice.chosen});
   }
   return list;
@@ -326,10 +327,15 @@ std::string choice_sentence(const StudyResult& study) {
   if (take_as_long(study, choice.chosen, next.name))
     return fmt::format("{} and {} take as long{}.", choice.chosen, next.name,
                        why_first(study, choice.chosen, next.name));
+  const Choice::Other& doubtful = *std::ranges::min_element(choice.others, {}, &Choice::Other::chance);
+  const std::string than = doubtful.chance < next.chance ? fmt::format(", and than {} only with {} %", doubtful.name,
+                                                                       chance_cell(doubtful.chance))
+                                                         : "";
   return fmt::format(
-      "{} is faster than {} with a probability of {} %; choosing it costs {} % on average compared with always "
-      "choosing the faster one.",
-      choice.chosen, next.name, chance_cell(next.chance), regret_cell(next.regret_pct));
+      "{} is faster than {} with a probability of {} %{}; choosing it costs {} % on average compared with always "
+      "choosing the faster one{}.",
+      choice.chosen, next.name, chance_cell(next.chance), than, regret_cell(doubtful.regret_pct),
+      than.empty() ? "" : fmt::format(" of it and {}", doubtful.name));
 }
 
 }  // namespace shardsim

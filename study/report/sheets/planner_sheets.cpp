@@ -87,15 +87,16 @@ std::string comparison_heading(const PlannerComparison& comparison, int places) 
                      counted(static_cast<std::size_t>(comparison.world_size), "GPU"), bound, instead);
 }
 
-Sheet planners_sheet(const StudyResult& study) {
+Sheet planners_sheet(const StudyResult& study, Medium medium) {
   const Told told(study);
+  const bool minor = medium == Medium::page;  // a narrow one keeps the time, its range, and how far it is from the best
   Sheet sheet;
   sheet.columns = {{"planner", false}, {"iteration ms"}};
   if (told.range) sheet.columns.push_back({"80 % within"});
   sheet.columns.push_back({"x best"});
   if (told.bound) sheet.columns.push_back({"x bound", true, false, true});
-  sheet.columns.push_back({"memory", false});
-  if (told.torchrec) sheet.columns.push_back({"TorchRec", false});
+  sheet.columns.push_back({"memory", false, false, minor});
+  if (told.torchrec) sheet.columns.push_back({"TorchRec", false, false, minor});
   sheet.columns.push_back({"planning s", true, false, true});
   if (told.cost)
     sheet.columns.insert(sheet.columns.end(), {{"own cost ms", true, false, true}, {"error %", true, false, true}});
@@ -280,7 +281,7 @@ bool is_large_comparison(const StudyResult& study) {
 Section planners_section(const StudyResult& study, Medium medium) {
   const bool many = study.comparisons.size() > kFewComparisons;
   if (study.comparisons.empty() || (many && medium == Medium::terminal)) return {};
-  Section section = table_section("Planners", planners_legend(study), planners_sheet(study));
+  Section section = table_section("Planners", planners_legend(study), planners_sheet(study, medium));
   if (any_in_model(study)) section.remark = "in-model";
   section.folded = many;
   for (const PlannerComparison& comparison : study.comparisons) {

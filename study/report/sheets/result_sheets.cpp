@@ -86,7 +86,7 @@ Sheet::Row screen_row(const CaseResult& item, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), item.interval ? interval_cell(*item.interval) : "-",
            grouped(item.samples_per_s), fixed(bytes / kGiB, 2),
            fixed((static_cast<double>(item.memory_capacity) - bytes) / kGiB, 2),
-           item.limit.what.empty() ? "-" : unit_in_words(item.limit.what), fixed(100 * item.limit.share, 0)},
+           item.limit.what.empty() ? "-" : unit_in_short(item.limit.what), fixed(100 * item.limit.share, 0)},
           false};
 }
 
@@ -167,18 +167,19 @@ void leave_out(Sheet& sheet, std::string_view header) {
 Sheet cases_sheet(const StudyResult& study, Medium medium) {
   if (medium == Medium::screen) return screen_sheet(study);
   const bool brief = is_brief(study, medium);
+  const bool minor = medium == Medium::page;  // a narrow one keeps the time and its range
   Sheet sheet;
   sheet.columns = {{"case", false, true},
                    {"iteration ms"},
                    {"80 % within"},
-                   {"est. ms"},
+                   {"est. ms", true, false, minor},
                    {"samples/s", true, false, true},
-                   {"speed"},
-                   {"GiB"},
+                   {"speed", true, false, minor},
+                   {"GiB", true, false, minor},
                    {"peak", true, false, true},
                    {"of", true, false, true},
-                   {"busiest", false},
-                   {"%"}};
+                   {"busiest", false, false, minor},
+                   {"%", true, false, minor}};
   if (brief) sheet.columns = {{"case", false, true}, {"ms"}, {"samples/s"}, {"GiB"}, {"busiest", false}, {"%"}};
   const int places = brief ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {

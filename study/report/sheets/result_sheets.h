@@ -94,7 +94,8 @@ double waiting_percent(const CaseResult& item);
 bool waits_for_eager_host(const CaseResult& item);
 
 // Names software and options that would shorten the fastest iteration by a tenth and more, which no other machine and
-// no other plan shows: `index_dedup`, and a CUDA graph. For a first screen; "" where there is nothing.
+// no other plan shows, or would make another plan the fastest: `index_dedup`, and a CUDA graph. For a first screen; ""
+// where there is nothing.
 std::string levers_text(const StudyResult& study);
 
 }  // namespace shardsim

@@ -61,12 +61,29 @@ std::string range_text(const CaseResult& item, std::string_view lead = "80 % wit
   return item.interval ? fmt::format(" ({}{})", lead, interval_cell(*item.interval)) : "";
 }
 
+// The plan that the comparison of planners has just told of, where this case is the same again by another name.
+const CaseResult* told_by_comparison(const CaseResult& item, const StudyResult& study) {
+  for (const PlannerComparison& comparison : study.comparisons) {
+    for (const ComparedPlan& plan : comparison.planners) {
+      const auto of = std::ranges::find(study.cases, plan.name, &CaseResult::name);
+      if (of != study.cases.end() && of->workload == item.workload && of->cluster == item.cluster &&
+          of->planner == item.planner && of->iteration_ms == item.iteration_ms &&
+          of->samples_per_s == item.samples_per_s)
+        return &*of;
+    }
+  }
+  return nullptr;
+}
+
 // The answer for the only workload, or one of few.
 std::string one_workload(const WorkloadCases& group, const StudyResult& study, bool only) {
   const CaseResult& best = *group.cases.front();
   const CaseResult& slowest = *group.cases.back();
   const std::string time = milliseconds(best) + range_text(best);
   if (group.cases.size() == 1) {
+    if (const CaseResult* const other = told_by_comparison(best, study))
+      return fmt::format("{}, which is the case {}, too, has {} samples/s{}", other->name, best.name,
+                         grouped(best.samples_per_s), limited_by(best));
     return fmt::format("{} takes {} per iteration, {} samples/s{}", best.name, time, grouped(best.samples_per_s),
                        limited_by(best));
   }

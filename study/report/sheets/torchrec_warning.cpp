@@ -12,15 +12,10 @@ namespace {
 
 constexpr double kTellingDedup = 0.01;  // of an iteration
 
-// Times of unlike batches or worlds say nothing of two plans.
-bool is_same_question(const CaseResult& one, const CaseResult& other) {
-  return one.cluster == other.cluster && one.world_size == other.world_size && one.batch_per_gpu == other.batch_per_gpu;
-}
-
 // The fastest plan for the same batch on the same cluster that TorchRec has; null where there is none.
 const CaseResult* fastest_of_torchrec(const WorkloadCases& group, const CaseResult& best) {
   const auto found = std::ranges::find_if(group.cases, [&](const CaseResult* item) {
-    return item->beyond_torchrec.empty() && fits(*item) && is_same_question(*item, best);
+    return item->beyond_torchrec.empty() && fits(*item) && differ_in_plans_alone(*item, best);
   });
   return found == group.cases.end() ? nullptr : *found;
 }
@@ -67,7 +62,7 @@ std::vector<std::pair<const WorkloadCases*, const CaseResult*>> beyond_torchrec(
 bool gains_without_limit(const WorkloadCases& group, const CaseResult& free) {
   if (!is_without_limit(free) || !fits(free) || free.beyond_torchrec.empty()) return false;
   return std::ranges::none_of(group.cases, [&](const CaseResult* each) {
-    return !is_without_limit(*each) && fits(*each) && is_same_question(*each, free) &&
+    return !is_without_limit(*each) && fits(*each) && differ_in_plans_alone(*each, free) &&
            each->iteration_ms <= free.iteration_ms;
   });
 }

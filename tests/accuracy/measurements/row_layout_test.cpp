@@ -50,6 +50,18 @@ TEST_CASE("hosts of a log are put into the NVLink domains of its cluster, in as 
   CHECK(laid(logged(2, 8, 16), mapped("dgx_h100")) == std::pair{2, 8});
 }
 
+TEST_CASE("processes with all GPUs of a host are on hosts of their own, and others may not be") {
+  const auto of = [](int ranks, int gpus_of_process) {
+    MeasuredRow row = logged(0, 0, ranks);
+    row.gpus_of_process = gpus_of_process;
+    return row;
+  };
+  CHECK(laid(of(16, 8), mapped("dgx_h100")) == std::pair{2, 8});
+  CHECK(laid(of(72, 4), mapped("gb200_nvl72")) == std::pair{1, 72});
+  CHECK(has(fault(of(16, 4), mapped("dgx_h100")), "does not say on how many nodes and GPUs its 16 ranks (some lines)"));
+  CHECK(laid(of(16, 4), mapped("{cluster: dgx_h100, nodes: 2}")) == std::pair{2, 8});
+}
+
 TEST_CASE("the map says how ranks lie on nodes, and must agree with how many there are") {
   const MappedSystem stated = mapped("{cluster: dgx_h100, nodes: 2, gpus_per_node: 8}");
   CHECK(laid(logged(0, 0, 16), stated) == std::pair{2, 8});
@@ -133,6 +145,9 @@ TEST_CASE("a log of another GPU than the cluster's is told, however the driver w
   CHECK(told("NVIDIA A100-SXM4-40GB", "dgx_a100_80gb") == "");
   CHECK(has(told("NVIDIA H20-3e", "dgx_h200"), "the log is of NVIDIA H20-3e"));
   CHECK(has(told("NVIDIA GeForce RTX 5090", "pcie_rtx6000d"), "RTX-6000D"));
+  CHECK(
+      has(told("NVIDIA RTX PRO 6000 Blackwell Server Edition", "pcie_rtx6000d"), "the log is of NVIDIA RTX PRO 6000"));
+  CHECK(told("NVIDIA RTX 6000D", "pcie_rtx6000d") == "");
   CHECK(told("AMD EPYC 7V13 64-Core Processor", "emulated_2x4") == "");
   CHECK(told("Intel(R) Xeon(R) Platinum 8480C", "emulated_2x4") == "");
   CHECK(has(told("AMD EPYC", "dgx_h100"), "the log is of ranks on AMD EPYC"));

@@ -31,6 +31,17 @@ TEST_CASE("a run without what its cluster has is no measurement of it") {
   CHECK(told(off, "dgx_h100") == "NCCL_P2P_DISABLE=1, so its GPUs did not copy directly, as those of the cluster do");
   CHECK(told(off, "dgx_h100", 2, 1).empty());
   off = {};
+  off.direct_copies = "via P2P/CUMEM";
+  CHECK(told(off, "dgx_h100").empty());
+  MeasuredRow row;
+  row.nodes = 1;
+  row.gpus_per_node = 8;
+  row.switched_off = off;
+  ClusterSpec apart = cluster("pcie_rtx6000d");
+  CHECK(switched_off(row, apart).empty());
+  apart.pcie.p2p = false;
+  CHECK(has(switched_off(row, apart), "its GPUs copied directly (via P2P/CUMEM)"));
+  off = {};
   off.shared_memory = "NCCL_SHM_DISABLE=1";
   CHECK(told(off, "dgx_h100").empty());  // whose GPUs never meet in the host's memory
   CHECK(has(told(off, "pcie_rtx6000d"), "so GPUs that do not copy directly met over the NICs"));

@@ -59,7 +59,7 @@ TEST_CASE("more tables are shown where they are asked for and there is room") {
   const std::string text = first_screen_text(long_document(1, 4), 100, false, 2);
   CHECK(lines_of(text) <= kFirstScreenLines);
   CHECK(has(text, "COLLECTIVES"));
-  CHECK(has(text, "rows of collectives"));
+  CHECK(has(text, "more rows of collectives"));
 }
 
 TEST_CASE("rows that do not fit give way below each heading alike, and are counted") {
@@ -72,7 +72,7 @@ TEST_CASE("rows that do not fit give way below each heading alike, and are count
     for (std::size_t at = text.find("  case "); at != std::string::npos; at = text.find("  case ", at + 1)) ++count;
     return count - 1;  // the header of the column
   }();
-  CHECK(has(text, fmt::format("{} rows of cases", 80 - shown)));
+  CHECK(has(text, fmt::format("{} more rows of cases", 80 - shown)));
 }
 
 TEST_CASE("warnings are shown wherever they stand, also on narrow terminals") {

@@ -117,15 +117,17 @@ TEST_CASE("the cache tells orders of pieces apart") {
   const std::uint32_t a = memory.keep(ShardMemory::kEmptyShard, 0, 1.0);
   const std::uint32_t ab = memory.keep(a, 1, 2.0);
   const std::uint32_t b = memory.keep(ShardMemory::kEmptyShard, 1, 3.0);
-  CHECK(memory.find(b, 0) == nullptr);
-  REQUIRE(memory.find(a, 1) != nullptr);
-  CHECK(memory.find(a, 1)->shard() == ab);
+  CHECK(!memory.find(b, 0));
+  REQUIRE(memory.find(a, 1));
+  CHECK(memory.find(a, 1)->shard == ab);
   CHECK(memory.find(a, 1)->seconds == 2.0);
   for (int kind = 0; kind < 20'000; ++kind) memory.keep(ab, kind, kind);
   for (int kind = 0; kind < 20'000; ++kind) CHECK(memory.find(ab, kind)->seconds == kind);
+  CHECK(!memory.find(ab, 20'000));
+  CHECK(memory.find(ShardMemory::kEmptyShard, 1)->shard == b);
   constexpr int kBeyond = (1 << ShardMemory::kKindBits) - 1;  // no entry has room for such a kind
   CHECK(memory.keep(b, kBeyond, 4.0) == ShardMemory::kUnknown);
-  CHECK(memory.find(b, kBeyond) == nullptr);
+  CHECK(!memory.find(b, kBeyond));
 }
 
 }  // namespace shardsim::greedy_grid_test

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "tests/program/sample_timeline.h"
 
 namespace shardsim::timeline_test {

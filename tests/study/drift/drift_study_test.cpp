@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/tree/yaml.h"
+#include "study/drift/drifted_workload.h"
 
 namespace shardsim::drift_study_test {
 

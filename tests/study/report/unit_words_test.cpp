@@ -17,6 +17,14 @@ TEST_CASE("links are told in words, and ranks stay what they are") {
     CHECK(unit_in_words(other) == other);
 }
 
+TEST_CASE("a cell has fewer letters for the same link") {
+  CHECK(unit_in_short("node7/nic7/in") == "node 7 NIC 7 in");
+  CHECK(unit_in_short("node0/gpu3/nvlink_out") == "node 0 GPU 3 NVLink out");
+  CHECK(unit_in_short("leaf0/up") == "leaf switch 0, to the spine");
+  CHECK(unit_in_short("rank 3 compute") == "rank 3 compute");
+  CHECK(unit_in_short("node7/nic/in") == "node7/nic/in");
+}
+
 TEST_CASE("no link of a cluster is without words") {
   for (const char* const file : {"toy_2x4.yaml", "a100_mesh_4x8.yaml"}) {
     const Cluster cluster(physics::cluster_spec(file));

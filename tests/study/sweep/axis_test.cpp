@@ -61,10 +61,17 @@ TEST_CASE("sizes of a range are whole bytes") {
   }
 }
 
+TEST_CASE("an axis has a value once, and axes that change together have their values together once") {
+  const Axis nodes = axis("[1, 2, 1]"), prices = axis("[3, 3, 4]"), same = axis("[3, 4, 3]");
+  CHECK_THROWS_WITH_AS(refuse_twice({&nodes, 1}), doctest::Contains("axis \"path\" has \"1\" twice"), Error);
+  CHECK_NOTHROW(refuse_twice(std::vector{nodes, prices}));
+  CHECK_THROWS_WITH_AS(refuse_twice(std::vector{nodes, same}), doctest::Contains("\"1\", \"path\" \"3\" twice"), Error);
+}
+
 TEST_CASE("what is no axis is refused") {
   for (const char* const bad :
        {"[]", "5", "{}", "{from: 1, to: 2}", "{from: 1, to: 9, step: 1, factor: 2}", "{from: 9, to: 1, step: 1}",
-        "{from: 0, to: 8, factor: 2}", "{from: 1, to: 8, factor: 1}", "{from: 1, to: 2 GiB, step: 1}", "[1, 2, 1]",
+        "{from: 0, to: 8, factor: 2}", "{from: 1, to: 8, factor: 1}", "{from: 1, to: 2 GiB, step: 1}",
         "{from: 1, to: 9, step: -1}", "{from: 1, to: 9, step: 1, scale: log}", "{from: a, to: b, step: 1}", "[1, ~]"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(axis(bad), Error);

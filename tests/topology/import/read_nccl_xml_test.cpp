@@ -276,6 +276,25 @@ TEST_CASE("GPUs of other vendors are named and refused") {
   CHECK(refuses(edited(kSmall, "vendor=\"0x10de\"", "vendor=\"0x1d94\""), "6", "GPU of Hygon"));
 }
 
+TEST_CASE("a card whose PCI device is not in the catalogue is not taken for another card") {
+  const std::string known = edited(edited(kSmall, "0x20b0", "0x2236"), "0x20b0", "0x2236");
+  CHECK(notes(imported(known), "PCI device 0x2236 is not in the catalogue, A100-SXM4-40GB is assumed"));
+  std::string card = known;
+  for (const char* link : {"<nvlink target=\"0000:0a:00.0\" count=\"4\" tclass=\"0x030200\"/>",
+                           "<nvlink target=\"0:07:00.0\" count=\"3\" tclass=\"0x030200\"/>",
+                           "<nvlink target=\"0000:07:00.0\" count=\"1\"/>"})
+    card = edited(card, link, "");
+  CHECK(refuses(card, "7", "GPU 0000:07:00.0 is PCI device 0x2236, a card that is not in the catalogue"));
+  ImportOptions named;
+  named.gpu_model = "A30";
+  CHECK(imported(card, named).gpu.model == "A30");
+  CHECK(refuses(edited(known, "0x2236", "0x2230"), "12", "of different models"));
+}
+
+TEST_CASE("a vendor of CPUs of which nothing is known is named") {
+  CHECK(notes(imported(edited(kSmall, "AuthenticAMD", "HygonGenuine")), "CPU vendor: HygonGenuine is not known, amd"));
+}
+
 TEST_CASE("NVLinks that no machine has are refused at their line") {
   const auto link = [](const std::string& from, const std::string& to) { return edited(kSmall, from, to); };
   CHECK(refuses(link("count=\"4\"", "count=\"0\""), "8", "count of 0"));

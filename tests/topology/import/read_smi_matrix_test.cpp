@@ -351,6 +351,34 @@ TEST_CASE("cells that contradict each other are refused at their row") {
   CHECK(refuses(torn, "3", "third device"));
 }
 
+TEST_CASE("a matrix of peer access is called one, and the first GPU may have any number") {
+  CHECK(refuses("      GPU0  GPU1\nGPU0  X     OK\nGPU1  OK    X\n", "2",
+                "the cell \"OK\" is one of nvidia-smi topo -p2p"));
+  CHECK(refuses("      GPU0  GPU1\nGPU0  X     CNS\nGPU1  CNS   X\n", "2", "Paste the matrix of nvidia-smi topo -m"));
+  CHECK(refuses("      GPU0  GPU1  Node Affinity\nGPU0  X     MX  0\nGPU1  MX    X   0\n", "2",
+                "the cell \"MX\" is none"));
+  const std::string later =
+      "      GPU6  GPU7  CPU Affinity  NUMA Affinity\nGPU6  X  NV12  0-7  0\nGPU7  NV12  X  0-7  0\n";
+  CHECK(looks_like_smi_matrix(later));
+  CHECK(imported(later).gpu.count == 2);
+  CHECK_FALSE(looks_like_smi_matrix("GPU 0: NVIDIA H200\n\t Link 0: 26.562 GB/s\n"));
+}
+
+TEST_CASE("a GPU whose NVLinks are down, beside others on a switch, is named") {
+  const auto matrix = [](int without) {
+    std::string text = "      GPU0  GPU1  GPU2  GPU3  CPU Affinity  NUMA Affinity\n";
+    for (int a = 0; a < 4; ++a) {
+      text += "GPU" + std::to_string(a);
+      for (int b = 0; b < 4; ++b) text += a == b ? "  X " : a == without || b == without ? "  NODE" : "  NV18";
+      text += "  0-55  0\n";
+    }
+    return text;
+  };
+  CHECK(imported(matrix(4), "B200-SXM-180GB").nvlink.kind == NvlinkKind::nvswitch);
+  CHECK_THROWS_WITH(imported(matrix(2), "B200-SXM-180GB"),
+                    doctest::Contains("4: GPU2 has no NVLink to the switch, others have. Its links are down"));
+}
+
 TEST_CASE("the printed matrix of every shipped cluster reads back to the same classes") {
   for (const auto& [cluster_name, model] : {std::pair{"dgx1_v100", "V100-SXM2-32GB"},
                                             {"dgx_a100_80gb", "A100-SXM4-80GB"},

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "tests/base/error_text.h"
 #include "tests/program/sample_timeline.h"
 #include "validate/comparison/compared_side.h"
@@ -143,6 +143,22 @@ TEST_CASE("the worst operations are those with the largest error in time, not in
   REQUIRE(worst.size() == 2);
   CHECK(worst[0].name == "exchange");
   CHECK(worst[1].name == "tiny");
+}
+
+TEST_CASE("a collective that compute hides is not what differs most") {
+  Timeline predicted = one_rank({45}), observed = one_rank({40});
+  for (Timeline* const timeline : {&predicted, &observed}) {
+    timeline->ops.push_back({"hidden", "all_to_all"});
+    timeline->streams.push_back("second");
+    timeline->spans.push_back({0, timeline == &predicted ? 50. : 10., 0, 2, 2, 0, 0});  // compute runs until 60
+    sort_spans(*timeline);
+  }
+  const std::vector<ComparedOperation> worst = worst_operations(compare(predicted, observed), 2);
+  REQUIRE(worst.size() == 2);
+  CHECK(worst[0].name == "exchange");
+  CHECK(worst[0].telling_ms() == doctest::Approx(0.005));
+  CHECK(worst[1].time.off_ms() == doctest::Approx(0.040));
+  CHECK(worst[1].telling_ms() == 0);
 }
 
 TEST_CASE("operations of one side are listed, and are outside any tolerance when they take one percent") {

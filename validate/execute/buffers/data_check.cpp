@@ -1,11 +1,7 @@
 #include "validate/execute/buffers/data_check.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstddef>
 #include <map>
 
 #include "base/rng.h"
@@ -22,7 +18,6 @@ namespace shardsim {
 namespace {
 
 constexpr double kExact = 16777216;       // 2^24: fp32 holds every whole number up to here
-constexpr double kLargestGradient = 2;    // of gradient_value
 constexpr std::int64_t kBytesOfRow = 40;  // beside its elements: its number, its reads, and room while rows are chosen
 constexpr std::int64_t kUntouched = 64;   // rows of each piece that are looked at though nobody may ask for them
 
@@ -153,11 +148,12 @@ struct Reference::State {
     const std::int64_t stride = stride_for(static_cast<double>(ids) * row_cost(fusion), bytes);
     Chosen& vectors = chosen[fusion.lookup];
     vectors.all = false;
-    visit_ids(fusion, only_rank, batch, [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
-      if (vector % stride != 0) return;
-      vectors.numbers.push_back(vector);
-      piece_of(part).chosen.numbers.push_back(local);
-    });
+    visit_ids(program(), now(), fusion, only_rank, batch,
+              [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
+                if (vector % stride != 0) return;
+                vectors.numbers.push_back(vector);
+                piece_of(part).chosen.numbers.push_back(local);
+              });
     make_unique(vectors.numbers);
   }
 
@@ -167,7 +163,7 @@ struct Reference::State {
     for (const std::int64_t count : id_counts(now(), fusion, only_rank, true)) ids += count;
     const std::int64_t stride = stride_for(static_cast<double>(ids) * row_cost(fusion), bytes);
     for (const int rank : program().ranks_of(program().op(fusion.lookup))) {
-      visit_ids(fusion, rank, 0, [&](const RankRows::Part& part, std::int64_t local, std::int64_t) {
+      visit_ids(program(), now(), fusion, rank, 0, [&](const RankRows::Part& part, std::int64_t local, std::int64_t) {
         if (row_shard_of(program().shard(part.shard), only_rank) != part.position) return;
         if (mix(static_cast<std::uint64_t>(local), kGolden) % static_cast<std::uint64_t>(stride) != 0) return;
         piece_of(part).chosen.numbers.push_back(local);
@@ -198,7 +194,7 @@ struct Reference::State {
       }
     }
     for (auto& [shard, of_shard] : pieces) {
-      for (ReferencePiece& piece : of_shard) update(piece);
+      for (ReferencePiece& piece : of_shard) piece.update(exact);
     }
     average();
     ++iteration;
@@ -229,62 +225,6 @@ struct Reference::State {
     for (int copy = 1; copy < copies; ++copy) of_shard[place_of(shard, copy, position)].rows = mean;
   }
 
-  // `visit(part, local row, vector)` for every id of the rank's batch, in their order; a vector as gathered() numbers
-  // it.
-  template <typename Visit>
-  void visit_ids(const Fusion& fusion, int rank, int batch, const Visit& visit) const {
-    fusion.pooled ? visit_bags(fusion, rank, batch, visit) : visit_rows(fusion, rank, batch, visit);
-  }
-
-  template <typename Visit>
-  void visit_rows(const Fusion& fusion, int rank, int batch, const Visit& visit) const {
-    const IdBatch asked = draw_ids(now(), fusion, rank, batch);
-    std::int64_t request = 0;
-    const std::vector<int> owners = set_of(program(), fusion.ids, rank);
-    for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
-      const RankRows held = rank_rows(program(), fusion, owners[owner]);
-      for (std::int64_t i = 0; i < asked.counts[owner]; ++i, ++request) {
-        const std::int64_t id = asked.ids[static_cast<std::size_t>(request)];
-        const RankRows::Part& part = held.part_of(id);
-        visit(part, id - part.first_row, request);
-      }
-    }
-  }
-
-  template <typename Visit>
-  void visit_bags(const Fusion& fusion, int rank, int batch, const Visit& visit) const {
-    const IdBatch asked = draw_ids(now(), fusion, rank, batch);
-    const PartShares shares(now(), fusion);
-    const std::vector<int> owners = set_of(program(), fusion.ids, rank);
-    const auto own = static_cast<std::size_t>(std::ranges::find(owners, rank) - owners.begin());
-    const std::map<int, std::int64_t> firsts = first_vectors(fusion);
-    const std::int64_t* id = asked.ids.data();
-    for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
-      const RankRows held = rank_rows(program(), fusion, owners[owner]);
-      const std::vector<std::int64_t> counts = shares.split(held, own, asked.counts[owner]);
-      for (std::size_t i = 0; i < counts.size(); ++i) {
-        const RankRows::Part& part = held.parts[i];
-        std::int64_t vector = firsts.at(part.shard);
-        for (const std::int64_t length : bag_lengths(now(), now().table_of(part.shard), counts[i], part.position,
-                                                     row_shards(program().shard(part.shard)))) {
-          for (std::int64_t k = 0; k < length; ++k) visit(part, *id++, vector);
-          ++vector;
-        }
-      }
-    }
-  }
-
-  // Returns the number of each shard's first vector, that of its first bag.
-  std::map<int, std::int64_t> first_vectors(const Fusion& fusion) const {
-    std::map<int, std::int64_t> firsts;
-    std::int64_t first = 0;
-    for (const int index : fusion.shards) {
-      firsts[index] = first;
-      first += bags_per_rank(program(), program().table_of(index));
-    }
-    return firsts;
-  }
-
   // How many batches a pipeline looks up ahead of that which it trains.
   int ahead_of(const Fusion& fusion) const { return program().op(fusion.lookup).batches_ahead; }
 
@@ -292,11 +232,13 @@ struct Reference::State {
   void read(const Fusion& fusion, int rank, int batch) {
     if (only_rank >= 0 && rank != only_rank) return;
     std::map<int, Vectors> vectors = empty_vectors(fusion, rank, batch);
-    visit_ids(fusion, rank, batch, [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
-      const ReferencePiece& piece = piece_of(part);
-      const std::int64_t place = piece.place(local);
-      if (place >= 0) take(piece, place, vectors.at(fusion.pooled ? part.shard : fusion.shards.front()), vector);
-    });
+    visit_ids(program(), now(), fusion, rank, batch,
+              [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
+                const ReferencePiece& piece = piece_of(part);
+                const std::int64_t place = piece.place(local);
+                if (place >= 0)
+                  piece.add_row(place, vectors.at(fusion.pooled ? part.shard : fusion.shards.front()), vector);
+              });
     std::vector<float>& all = gathered[{rank, fusion.lookup}];
     std::vector<double>& largest = sizes[{rank, fusion.lookup}];
     all.clear();
@@ -309,11 +251,12 @@ struct Reference::State {
 
   // Adds the gradients of the rank's vectors to what the owners of the rows will subtract.
   void add_gradients(const Fusion& fusion, int rank, int batch) {
-    visit_ids(fusion, rank, batch, [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
-      ReferencePiece& piece = piece_of(part);
-      const std::int64_t place = piece.place(local);
-      if (place >= 0) add_gradient(piece, place, rank, fusion.lookup, vector);
-    });
+    visit_ids(program(), now(), fusion, rank, batch,
+              [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
+                ReferencePiece& piece = piece_of(part);
+                const std::int64_t place = piece.place(local);
+                if (place >= 0) piece.add_gradient(place, rank, fusion.lookup, vector);
+              });
   }
 
   // Room for the chosen vectors of a shard, or of a sequence.
@@ -355,46 +298,12 @@ struct Reference::State {
     return rank != only_rank || found == chosen.end() ? everything : found->second;
   }
 
-  // A row into a vector that was chosen.
-  static void take(const ReferencePiece& piece, std::int64_t place, Vectors& vectors, std::int64_t vector) {
-    const std::int64_t at = vectors.place(vector);
-    if (at < 0) return;
-    const float* const row = piece.rows.data() + place * piece.dim;
-    const auto first = static_cast<std::size_t>(at * piece.dim);
-    for (std::int64_t c = 0; c < piece.dim; ++c) {
-      vectors.sums[first + static_cast<std::size_t>(c)] += row[c];
-      vectors.sizes[first + static_cast<std::size_t>(c)] += std::abs(static_cast<double>(row[c]));
-    }
-  }
-
-  static void add_gradient(ReferencePiece& piece, std::int64_t place, int rank, int lookup, std::int64_t vector) {
-    float* const sums = piece.sums.data() + place * piece.dim;
-    for (std::int64_t c = 0; c < piece.dim; ++c) sums[c] += gradient_value(rank, lookup, vector, c);
-    ++piece.reads[static_cast<std::size_t>(place)];
-  }
-
   void append(const Vectors& vectors, std::vector<float>& all) const {
     if (std::ranges::any_of(vectors.sizes, [this](double size) { return size >= exact; })) {
       throw run_error("a bag holds so much that fp32 no longer sums its rows exactly",
                       "Check fewer iterations, or a smaller batch.");
     }
     all.insert(all.end(), vectors.sums.begin(), vectors.sums.end());
-  }
-
-  void update(ReferencePiece& piece) const {
-    for (std::size_t row = 0; row < piece.reads.size(); ++row) {
-      const double largest = kLargestGradient * static_cast<double>(piece.reads[row]);
-      for (std::int64_t c = 0; c < piece.dim; ++c) {
-        const std::size_t at = row * static_cast<std::size_t>(piece.dim) + static_cast<std::size_t>(c);
-        if (std::abs(static_cast<double>(piece.rows[at])) + largest >= exact) {
-          throw run_error("a row was read so often that fp32 no longer holds the sum of its gradients exactly",
-                          "Check fewer iterations, or a smaller batch.");
-        }
-        piece.rows[at] -= piece.sums[at];
-      }
-    }
-    std::ranges::fill(piece.sums, 0.0F);
-    std::ranges::fill(piece.reads, 0);
   }
 
   const Program& program() const { return programs.front(); }

@@ -18,24 +18,6 @@ std::int64_t states_of(const LookupCall& call, const OptimizerSettings& settings
   return static_cast<std::int64_t>(states);
 }
 
-// Sets those elements of all vectors that lie in a part of the wire, which begins at element `from`.
-void fill_wire(const std::vector<ReturnedVectors>& returned, std::int64_t from, const ValueAt& value,
-               std::vector<float>& wire) {
-  const std::int64_t end = from + static_cast<std::int64_t>(wire.size());
-  std::int64_t first = 0;
-  for (const ReturnedVectors& of : returned) {
-    const std::int64_t step = std::max<std::int64_t>(of.stride, 1);
-    const std::int64_t lowest = std::max<std::int64_t>(0, (from - of.first - of.dim) / step);
-    for (std::int64_t bag = lowest; bag < of.bags && of.first + bag * of.stride < end; ++bag) {
-      const std::int64_t at = of.first + bag * of.stride;
-      for (std::int64_t c = std::max<std::int64_t>(0, from - at); c < of.dim && at + c < end; ++c) {
-        wire[static_cast<std::size_t>(at + c - from)] = value(first + bag, c);
-      }
-    }
-    first += of.bags;
-  }
-}
-
 // Null: the rank holds none of the shard's rows.
 const RankRows::Part* part_holding(const RankRows& rows, int shard) {
   const auto found = std::ranges::find(rows.parts, shard, &RankRows::Part::shard);
@@ -355,89 +337,27 @@ void FusedLookup::apply_rows(const LookupCall& call, float* state, int stream) {
   }
 }
 
-namespace {
-
-constexpr std::int64_t kAtOnce = std::int64_t{64} << 20;  // bytes that a check holds of what it loads
-
-// Neighbours among rising numbers in [first, first + count), each run as (its first less `first`, its length); null:
-// all.
-template <typename Visit>
-void visit_runs(const Numbers* numbers, std::int64_t first, std::int64_t count, const Visit& visit) {
-  if (numbers == nullptr) return visit(0, count);
-  auto at = std::ranges::lower_bound(*numbers, first);
-  while (at != numbers->end() && *at < first + count) {
-    auto end = at + 1;
-    while (end != numbers->end() && *end < first + count && *end == *(end - 1) + 1) ++end;
-    visit(*at - first, end - at);
-    at = end;
-  }
-}
-
-}  // namespace
-
-// Vectors that lie apart on the wire come one by one.
 std::vector<float> FusedLookup::gathered(const Numbers* vectors) const {
   const auto [memory, begin] = own_part(turns_[looked_up_].vectors, returned_, vectors_);
-  std::vector<float> values;
-  std::int64_t first = 0;
-  for (const ReturnedVectors& of : turns_[looked_up_].returned) {
-    visit_runs(vectors, first, of.bags, [&, memory = memory, begin = begin](std::int64_t bag, std::int64_t bags) {
-      const bool together = of.stride == of.dim;
-      for (std::int64_t i = 0; i < bags; i += together ? bags : 1) {
-        const std::int64_t count = (together ? bags : 1) * of.dim, at = begin + of.first + (bag + i) * of.stride;
-        values.resize(values.size() + static_cast<std::size_t>(count));
-        device_.download(values.data() + values.size() - count, memory->at(at * kValue), count * kValue);
-      }
-    });
-    first += of.bags;
-  }
-  return values;
+  return downloaded_vectors(device_, *memory, begin, turns_[looked_up_].returned, vectors);
 }
 
 // Rows of fp32, the only ones that are compared.
 std::vector<float> FusedLookup::shard_rows(int shard, const Numbers* rows) const {
   const RankRows::Part* const part = part_holding(first().rows, shard);
   if (part == nullptr) return {};
-  const DeviceMemory& arena = part->on_host ? host_arena_ : arena_;
-  std::vector<float> values;
-  visit_runs(rows, 0, part->rows, [&](std::int64_t row, std::int64_t count) {
-    const std::int64_t elements = count * part->dim;
-    values.resize(values.size() + static_cast<std::size_t>(elements));
-    device_.download(values.data() + values.size() - elements,
-                     arena.at((part->first_element + row * part->dim) * kValue), elements * kValue);
-  });
-  return values;
+  return downloaded_rows(device_, part->on_host ? host_arena_ : arena_, *part, rows);
 }
 
 void FusedLookup::load_rows(int shard, const ValueAt& value) {
-  const RankRows::Part* const part = part_holding(first().rows, shard);
-  if (part == nullptr) return;
-  const DeviceMemory& arena = part->on_host ? host_arena_ : arena_;
-  const std::int64_t at_once = std::max<std::int64_t>(1, kAtOnce / (part->dim * kValue));
-  std::vector<float> values;
-  for (std::int64_t row = 0; row < part->rows; row += at_once) {
-    const std::int64_t end = std::min(row + at_once, part->rows);
-    values.clear();
-    for (std::int64_t each = row; each < end; ++each) {
-      for (std::int64_t c = 0; c < part->dim; ++c) values.push_back(value(each, c));
-    }
-    device_.upload(arena.at((part->first_element + row * part->dim) * kValue), values.data(),
-                   static_cast<std::int64_t>(values.size()) * kValue);
-  }
+  if (const RankRows::Part* const part = part_holding(first().rows, shard))
+    upload_rows(device_, part->on_host ? host_arena_ : arena_, *part, value);
 }
 
-// Part of the wire after part, as what is between the vectors stays.
 void FusedLookup::load_gradients(const ValueAt& value) {
   const LookupBuffers& most = most_returned(turns_);
   const auto [memory, begin] = own_part(most.gradients, gradients_asked_, gradients_);
-  const std::int64_t end = memory->bytes() / kValue, at_once = kAtOnce / kValue;
-  for (std::int64_t from = begin; from < end; from += at_once) {
-    std::vector<float> wire(static_cast<std::size_t>(std::min(at_once, end - from)));
-    const auto bytes = static_cast<std::int64_t>(wire.size()) * kValue;
-    device_.download(wire.data(), memory->at(from * kValue), bytes);
-    fill_wire(most.returned, from - begin, value, wire);
-    device_.upload(memory->at(from * kValue), wire.data(), bytes);
-  }
+  upload_vectors(device_, *memory, begin, most.returned, value);
 }
 
 }  // namespace shardsim

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "validate/execute/devices/checked_data.h"
 #include "validate/execute/devices/coded_way.h"
 #include "validate/execute/devices/device_port.h"
 #include "validate/execute/fusion/iteration_programs.h"
@@ -12,11 +13,6 @@
 namespace shardsim {
 
 using Action = std::function<void(int iteration)>;  // what an operation does on a rank
-
-// For checks of data, which are larger than what a process should hold twice: which ones, rising (null: all), and what
-// an element is to be.
-using Numbers = std::vector<std::int64_t>;
-using ValueAt = std::function<float(std::int64_t number, std::int64_t column)>;
 
 // The rows, ids and vectors of one fusion on one rank, and what its operations do, on any device; sequences and pooled
 // lookups alike. `part`: which of the fusion's lookups; `iteration` counts from 0: that of the batch which an operation

@@ -302,6 +302,212 @@ TEST_CASE("lines about ranks that were cut are completed by the highest rank, th
   CHECK(has(log_fault(head + line(16, "c", 0) + table), "they do not agree"));
 }
 
+TEST_CASE("without lines about ranks, the GPUs of each process count") {
+  const auto of = [](int threads, int gpus, const std::string& rates, const std::string& before = "") {
+    return log(before + fmt::format("# nThread {} nGpus {} minBytes 8 maxBytes 8 agg iters: 1\n", threads, gpus) +
+                   "#  size count type redop root time algbw busbw\n  1073741824 268435456 float sum -1 10737.4 " +
+                   rates + "\n",
+               "all_reduce.log")
+        .rows.at(0);
+  };
+  const std::string of_8 = "100.0 175.0", of_16 = "100.0 187.5";
+  for (const MeasuredRow& row : {of(1, 8, of_8), of(8, 1, of_8), of(2, 4, of_8)}) {
+    CHECK(row.nodes == 1);
+    CHECK(row.gpus_per_node == 8);
+  }
+  CHECK(of(1, 8, of_16).nodes == 0);  // two processes, on one host or on two
+  CHECK(of(1, 8, of_16).ranks == 16);
+  CHECK(of(1, 8, of_16).gpus_of_process == 8);
+  CHECK(of(1, 1, of_8).nodes == 0);
+  CHECK(of(1, 8, of_8, "NCCL_TESTS_SPLIT=%8\n").nodes == 0);  // then a group has one GPU of each process
+  CHECK(has(error_of([&] { of(1, 6, of_8); }), "6 GPUs of each process: they do not agree"));
+}
+
+TEST_CASE("where no rate tells the ranks, a command without a launcher is one process") {
+  const std::string table =
+      "# nThread 1 nGpus 8 minBytes 8 maxBytes 8 agg iters: 1\n#  size count type redop root time algbw busbw\n"
+      "  1073741824 268435456 float none 0 10737.4 100.0 100.0\n";
+  const auto nodes = [&](const std::string& command) { return log(command + table, "broadcast.log").rows.at(0).nodes; };
+  const std::string alone = "$ ./build/broadcast_perf -g 8\n";
+  CHECK(nodes(alone) == 1);
+  CHECK(nodes("") == 0);
+  CHECK(nodes("mpirun -np 2 ./build/broadcast_perf -g 8\n") == 0);
+  CHECK(nodes("mpirun -np 2 \\\n  ./build/broadcast_perf -g 8\n") == 0);
+  CHECK(nodes(alone + alone) == 0);  // as `set -x` of two processes prints it
+}
+
+TEST_CASE("a run whose times are not those of single calls is out of the model, and other odd runs are told") {
+  const auto with = [](const std::string& header, const std::string& command = "") {
+    return log(command + edited(kLog, "warmup iters: 1 iters: 20", header));
+  };
+  const std::string usual = "warmup iters: 1 iters: 20 agg iters: 1 validation: 1 graph: 0";
+  CHECK(with(usual).rows.at(0).caveat.empty());
+  CHECK(with(usual).notes == log(kLog).notes);
+  CHECK(has(with("warmup iters: 5 iters: 20 agg iters: 100 graph: 0").rows.at(0).caveat, "agg iters: 100"));
+  CHECK(has(with("warmup iters: 0 iters: 1 agg iters: 1").rows.at(0).caveat, "the set-up of first calls"));
+  CHECK(has(with(usual + "\n# Blocking Enabled: wait and barrier after each inner iteration (-m)").rows.at(0).caveat,
+            "blocking"));
+  CHECK(has(with(usual, "$ all_reduce_perf -z 1\n").rows.at(0).caveat, "blocking"));
+  CHECK(has(with(usual, "$ all_reduce_perf --report_cputime=1\n").rows.at(0).caveat, "the host's"));
+  CHECK(has(with(usual, "mpirun -np 4 all_reduce_perf -b 8 \\\n  -z 1 -e 8G\n").rows.at(0).caveat, "blocking"));
+  const Measurements odd = with("warmup iters: 0 iters: 20 agg iters: 1 graph: 10", "$ all_reduce_perf -R 2 -a 1\n");
+  CHECK(odd.rows.at(0).caveat.empty());
+  CHECK(told(odd, "2 rows measured with graph: 10, warmup iters: 0, -R 2, which no prediction follows"));
+  // Of the first run alone.
+  const Measurements two = log(edited(kLog, "warmup iters: 1", "agg iters: 9 warmup iters: 1") + kLog);
+  REQUIRE(two.rows.size() == 4);
+  CHECK(has(two.rows[0].caveat, "agg iters: 9"));
+  CHECK(two.rows[2].caveat.empty());
+}
+
+TEST_CASE("JSON says in its config how a run was measured") {
+  const auto config = [](const std::string& more) {
+    return json(edited(kJson, "\"ngpus\": 1", "\"ngpus\": 1, " + more)).rows.at(0).caveat;
+  };
+  CHECK(config("\"aggregated_iterations\": 1, \"blocking_collectives\": \"false\"").empty());
+  CHECK(has(config("\"aggregated_iterations\": 20"), "agg iters: 20"));
+  CHECK(has(config("\"blocking_collectives\": \"true\""), "blocking"));
+  CHECK(has(json_fault(edited(kJson, "{\"time\": 100.0", "{\"cpu_time\": 100.0")), "the run reports CPU time"));
+}
+
+TEST_CASE("rows that messages of NCCL broke are put together again") {
+  const std::string info = "node-a:17:17 [0] NCCL INFO Connected all rings\n";
+  const auto same = [&](const std::string& text) {
+    const Measurements found = log(text), whole = log(kLog);
+    CHECK(found.notes == whole.notes);
+    REQUIRE(found.rows.size() == whole.rows.size());
+    CHECK(found.rows[0].bytes == 1048576);
+    CHECK(found.rows[0].time->us() == doctest::Approx(100));
+    CHECK(found.rows[0].reduction == "sum");
+  };
+  same(edited(kLog, "-1    100.0", "-1" + info + "    100.0"));
+  same(edited(kLog, "-1    100.0", "-1" + info + info + "    100.0"));
+  same(edited(kLog, "15.73       0", "15.73       0" + info));
+  const Measurements lost =
+      log(edited(kLog, "-1    100.0   10.49   15.73       0    101.0   10.38   15.57", "-1" + info));
+  CHECK(lost.rows.size() == 1);
+  CHECK(told(lost, "cluster7.log:16: the end of a row is missing"));
+}
+
+TEST_CASE("sizes with a unit are powers of two, where they are whole numbers of elements") {
+  CHECK(log(edited(kLog, "     1048576        262144", "          1M        262144")).rows.at(0).bytes == 1048576);
+  CHECK(log(edited(kLog, "     1048576        262144", "        1MiB        262144")).rows.at(0).bytes == 1048576);
+  CHECK(log(edited(kLog, "     1048576        262144", "          1M        262100")).rows.size() == 1);
+}
+
+TEST_CASE("programs before 2018 call the size bytes, and print milliseconds") {
+  const std::string old =
+      "# Using devices\n#   Rank  0 on node-a device  0 [0x06] Tesla V100-SXM2-16GB\n"
+      "#   Rank  1 on node-a device  1 [0x07] Tesla V100-SXM2-16GB\n"
+      "#                                                 out-of-place                    in-place\n"
+      "#      bytes             N    type      op     time  algbw  busbw      res     time  algbw  busbw      res\n"
+      "    10000000       2500000   float     max    0.500  20.00  20.00    0e+00    0.501  19.96  19.96    0e+00\n";
+  const Measurements found = log(old, "all_reduce.txt");
+  REQUIRE(found.rows.size() == 1);
+  CHECK(found.rows[0].time->us() == doctest::Approx(500));
+  CHECK(found.rows[0].reduction == "max");
+  CHECK(found.rows[0].nodes == 1);
+}
+
+TEST_CASE("the ways that NCCL tells of its channels count as what a run did without") {
+  const std::string head = "a:1:2 [0] NCCL INFO Channel 00/0 : ", by_peers = head + "0[0] -> 1[1] via P2P/CUMEM\n",
+                    by_host = head + "1[1] -> 0[0] via SHM/direct/direct\n",
+                    direct = head + "1[1] -> 8[0] [send] via NET/IB/1(0)/GDRDMA\n",
+                    over_host = head + "8[0] -> 1[1] [receive] via NET/IB/0\n";
+  const auto off = [](const std::string& lines) { return log(lines + kLog).rows.at(0).switched_off; };
+  CHECK(off(by_host).peer_to_peer == "via SHM/direct/direct");
+  CHECK(off(by_peers + by_host).peer_to_peer.empty());  // GPUs of two sockets
+  CHECK(off(by_host + by_peers).peer_to_peer.empty());
+  CHECK(off(over_host).gpudirect == "via NET/IB/0");
+  CHECK(off(over_host + direct).gpudirect.empty());
+  CHECK(off(head + "1[1] -> 8[0] [send] via NET/NCCL RDMA Plugin v9/1(0)/GDRDMA/Shared\n").gpudirect.empty());
+  CHECK(off(head + "1[1] -> 8[0] [send] via NET/AWS Libfabric/1\n").gpudirect == "via NET/AWS Libfabric/1");
+  CHECK(off("copied via SHM/direct to 1 -> 2\n").peer_to_peer.empty());  // of another program
+}
+
+TEST_CASE("where NCCL says that it has no NVLS, none is predicted, and GPUs that could have it are told of") {
+  const std::string hopper = edited(kLog, "NVIDIA A100-SXM4-40GB", "NVIDIA H100 80GB HBM3");
+  for (const char* line : {"a:1:2 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
+                           "a:1:2 [0] NCCL INFO 24 coll channels, 24 collnet channels, 0 nvls channels, 32 p2p\n"}) {
+    CHECK(log(line + hopper).rows.at(0).algorithm == "^NVLS,NVLSTree");
+    CHECK(told(log(line + hopper), "2 rows predicted with "));
+    CHECK(log(line + kLog).notes == log(kLog).notes);
+  }
+  CHECK(log("a:1:2 [0] NCCL INFO 24 coll channels, 16 nvls channels, 32 p2p\n" + hopper).rows.at(0).algorithm.empty());
+}
+
+TEST_CASE("exports of a table, with commas, bars or tabs between its columns, are read") {
+  const std::string table =
+      "size,count,type,redop,root,time,algbw,busbw,#wrong,time,algbw,busbw,#wrong\n"
+      "1048576,262144,float,sum,-1,50.0,20.97,36.70,0,51.0,20.56,35.98,0\n";
+  const auto with = [&](char separator) {
+    std::string text = table;
+    std::ranges::replace(text, ',', separator);
+    return text;
+  };
+  std::string bars = edited(with('|'), "\n", "\n---|---|---|---|---|---|---|---\n");
+  for (const std::string& text : {table, with(';'), with('\t'), bars}) {
+    const Measurements found = log(text, "all_reduce.txt");
+    REQUIRE(found.rows.size() == 1);
+    CHECK(found.rows[0].time->us() == doctest::Approx(50));
+    CHECK(found.rows[0].ranks == 8);
+    CHECK_FALSE(told(found, "cannot be used"));
+  }
+  CHECK(has(log_fault("a,b\n1,2\n"), "no table of nccl-tests"));
+}
+
+TEST_CASE("processes that never met are told from their lists of ranks, however many there are") {
+  std::string text;
+  for (int process = 0; process < 4; ++process)
+    text += fmt::format(
+        "# Collective test starting: all_reduce_perf\n# nThread 1 nGpus 1 minBytes 8\n# Using devices\n"
+        "#  Rank  0 Group  0 Pid {} on node-a device  0 [0000:07:00] NVIDIA A100-SXM4-40GB\n",
+        process);
+  text += "#  size count type redop root time algbw busbw\n  1073741824 268435456 float sum -1 1073.74 1000.0 0.00\n";
+  CHECK(has(log_fault(text), "two processes that never met"));
+}
+
+TEST_CASE("where ranks go round the hosts in turn, their sends are not those that are predicted") {
+  const auto run = [](const std::string& program, const char* hosts) {
+    std::string text = "# Collective test starting: " + program + "\n# Using devices\n";
+    for (int rank = 0; rank < 4; ++rank)
+      text += fmt::format("#  Rank  {} Group  0 Pid {} on {} device {} [0000:0{}:00] NVIDIA H200\n", rank, rank,
+                          hosts[rank], rank, rank);
+    return log(text +
+               "#  size count type redop root time algbw busbw\n 1073741824 4 float none -1 10737.4 100.0 100.0\n")
+        .rows.at(0)
+        .caveat;
+  };
+  CHECK(run("sendrecv_perf", "aabb").empty());
+  CHECK(has(run("sendrecv_perf", "abab"), "round the hosts in turn"));
+  CHECK(run("broadcast_perf", "abab").empty());
+  CHECK(log("#  size count type redop root time algbw busbw\n 1073741824 4 float none -1 10737.4 100.0 100.0\n",
+            "sendrecv.log")
+            .rows.at(0)
+            .caveat.empty());  // without lines about ranks
+}
+
+TEST_CASE("a table of another library is refused by its name") {
+  CHECK(has(log_fault(edited(kLog, "NCCL version 2.28.9+cuda12.9", "# Initializing MSCCL++")),
+            "cluster7.log:10: the rows are of MSCCL++, not of NCCL"));
+}
+
+TEST_CASE("what an old NCCL lacks is left out of the prediction, and said") {
+  const auto with = [](const std::string& version) {
+    return log(edited(edited(kLog, "nccl-headers=22809 nccl-library=22809", ""), "2.28.9+cuda12.9", version));
+  };
+  CHECK(with("2.28.9+cuda12.9").rows.at(0).algorithm.empty());
+  const Measurements old = with("2.14.3+cuda11.7");
+  CHECK(old.rows.at(0).algorithm == "^NVLS,NVLSTree,PAT");
+  CHECK_FALSE(old.rows.at(0).without_pxn);
+  CHECK(told(old, "2 rows predicted with NCCL 2.14.3, which lacks NVLS, NVLSTree, PAT, as the log says"));
+  CHECK(with("2.17.1").rows.at(0).algorithm == "^NVLSTree,PAT");
+  CHECK(with("2.8.4").rows.at(0).without_pxn);
+  CHECK(log(edited(kLog, "nccl-library=22809", "nccl-library=2708")).rows.at(0).algorithm.empty());  // said again below
+  CHECK(log("NCCL_ALGO=Ring\n" + edited(kLog, "2.28.9+cuda12.9", "2.14.3")).rows.at(0).algorithm == "Ring");
+  CHECK(json(edited(kJson, "22809", "21403")).rows.at(0).algorithm == "^NVLS,NVLSTree,PAT");
+}
+
 TEST_CASE("what a log tells against its own rows is told, and no prediction is judged by them") {
   const auto caveat = [](const std::string& text) { return log(text).rows.at(0).caveat; };
   CHECK(caveat(kLog).empty());
@@ -510,7 +716,7 @@ TEST_CASE("broken JSON is refused with its line") {
   CHECK(has(json_fault(R"({"version": 3})"), "'results' is missing"));
   CHECK(has(json_fault(edited(kJson, R"("time": 100.0)", R"("time": "nan")")), "'time' is \"nan\""));
   CHECK(has(json_fault(edited(kJson, R"("size": 1048576)", R"("size": "big")")), "cluster7.json:7"));
-  CHECK(has(json_fault(edited(kJson, R"({"time": 100.0, "alg_bw")", R"({"cpu_time": 100.0, "alg_bw")")),
+  CHECK(has(json_fault(edited(kJson, R"({"time": 100.0, "alg_bw")", R"({"times": 100.0, "alg_bw")")),
             "'time' is missing"));
 }
 

@@ -36,6 +36,22 @@ TEST_CASE("gpu_kernels: products, passes and kernels of one operation add up") {
   CHECK(us(one, ", in_situ: 0.5") > 1.5 * us(one));
 }
 
+TEST_CASE("gpu_kernels: what is asked on one GPU stays of that GPU when others are asked about in between") {
+  const auto model = make_compute_model(parse_yaml("name: gpu_kernels", "test"));
+  const GpuSpec h100 = spec_of(*shipped_gpu_table().find("H100-SXM5-80GB"));
+  const GpuSpec a100 = spec_of(*shipped_gpu_table().find("A100-SXM4-80GB"));
+  const ComputeWork work = product(6912, 1024, 3456);
+  const ComputeModel::OnGpu on_h100 = model->on(h100), on_a100 = model->on(a100);
+  const double of_h100 = on_h100(work).us(), of_a100 = on_a100(work).us();
+  CHECK(of_h100 == us(work));
+  CHECK(of_a100 > 1.5 * of_h100);
+  CHECK(model->seconds(work, a100).us() == of_a100);
+  CHECK(on_h100(work).us() == of_h100);
+  ComputeWork measured = work;
+  measured.fixed = Seconds{3e-6};
+  CHECK(on_a100(measured).value == 3e-6);
+}
+
 TEST_CASE("gpu_kernels: a product at a share of the peak takes its FLOP, whatever its shape") {
   ComputeWork work = product(1e9, 2, 256);
   work.products[0].share = 0.5;

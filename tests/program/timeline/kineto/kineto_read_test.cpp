@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "program/timeline/kineto/kineto.h"
 #include "program/timeline/kineto/kineto_names.h"
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 #include "tests/base/error_text.h"
 #include "tests/program/overlapping_timeline.h"
 #include "tests/program/sample_timeline.h"

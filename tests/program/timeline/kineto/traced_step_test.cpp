@@ -34,6 +34,15 @@ TEST_CASE("a whole trace is divided into its parts, and nothing is told of it") 
   CHECK(traced.device_memory == 85'000'000'000);
 }
 
+// A sort has no name of embeddings, and the operators that permute vectors have one: what launched them decides.
+TEST_CASE("sorts of an update are part of it, and permuted vectors are neither a lookup nor an update") {
+  const TracedModel plain = MadeTrace{}.read(), traced = MadeTrace{.sorts = true}.read();
+  CHECK(kernels_ms(traced, Phase::lookup) == doctest::Approx(kernels_ms(plain, Phase::lookup)));
+  CHECK(kernels_ms(traced, Phase::update) == doctest::Approx(kernels_ms(plain, Phase::update) + 0.1));
+  CHECK(traced.lookup_kernels == plain.lookup_kernels);
+  CHECK(traced.update_kernels == plain.update_kernels + 1);
+}
+
 TEST_CASE("where the operators are missing, forward and backward are not told apart, which is said") {
   const TracedModel traced = MadeTrace{.operators = false}.read();
   CHECK_FALSE(traced.passes_known);
@@ -41,6 +50,15 @@ TEST_CASE("where the operators are missing, forward and backward are not told ap
   CHECK(kernels_ms(traced, Phase::forward) == doctest::Approx(1.3));
   CHECK(is_noted(traced, "Of 15 kernels of the step, 15 (100 %) were launched by no operator"));
   CHECK(is_noted(traced, "both count as forward"));
+}
+
+TEST_CASE("a backward pass without operators of autograd is not told from the forward pass, which is said") {
+  const TracedModel traced = MadeTrace{.node = "compiled "}.read();
+  CHECK_FALSE(traced.passes_known);
+  CHECK(kernels_ms(traced, Phase::backward) == 0);
+  CHECK(kernels_ms(traced, Phase::update) == doctest::Approx(0.1));
+  CHECK(is_noted(traced, "by an operator of the backward pass of autograd"));
+  CHECK(MadeTrace{}.read().passes_known);
 }
 
 TEST_CASE("kernels that were lost are told by their launches") {

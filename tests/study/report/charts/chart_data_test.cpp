@@ -82,6 +82,19 @@ TEST_CASE("the parts of an iteration are the same whether the times of the ranks
   CHECK(breakdown_parts(study).rows != before.rows);
 }
 
+TEST_CASE("strips of ranks that are all alike are folded, below a heading that says so") {
+  const auto chart_of = [](const StudyResult& study) {
+    const std::vector<Chart> charts = charts_of(study);
+    return *std::ranges::find(charts, "loads", &Chart::id);
+  };
+  StudyResult study = with_loads(8);
+  const bool folded = chart_of(study).folded;
+  CHECK_FALSE(folded);
+  study.cases[0].loads->lookups[5] = 101;
+  CHECK(chart_of(study).folded);
+  CHECK(chart_of(study).title.find("All look up nearly equally many rows") != std::string::npos);
+}
+
 TEST_CASE("each rank of a small world has a row of loads") {
   const DataSet loads = rank_load_strips(with_loads(1024));
   REQUIRE(loads.rows.size() == 1024);

@@ -7,11 +7,16 @@
 
 #include "base/document/first_screen.h"
 #include "base/error.h"
+#include "study/report/page.h"
 #include "tests/base/error_text.h"
 #include "tests/program/sample_timeline.h"
 
 namespace shardsim::comparison_report_test {
 namespace {
+
+std::string html_of(const ComparisonReport& report) {
+  return page_html(comparison_document(report, Medium::page));
+}
 
 using Json = nlohmann::json;
 
@@ -153,26 +158,7 @@ TEST_CASE("the charts have both timelines on one axis, and a point for the itera
   CHECK(std::get<std::string>(lanes.rows[0][1]) == "rank 0 predicted");
   CHECK(std::get<std::string>(lanes.rows[5][1]) == "rank 0 observed");
   CHECK(points.rows.size() == 6);
-  CHECK(has(comparison_html(report), "Predicted beside observed: main"));
-}
-
-TEST_CASE("two predictions are called first and second everywhere, and neither is said to be observed") {
-  const std::vector<std::string> cases = {"a", "b", "only_here"};
-  const ComparisonReport report = compare_sources(source("p.h5", cases, false), source("q.h5", {"a", "b"}, false), {});
-  const std::string page = comparison_html(report),
-                    text = document_text(comparison_document(report, Medium::terminal), 400, false);
-  for (const std::string& shown : {page.substr(page.find("<body>")), text}) {
-    CHECK(shown.find("bserved beside") == std::string::npos);
-    CHECK(shown.find("only one iteration was observed") == std::string::npos);
-    CHECK(shown.find("redicted against") == std::string::npos);
-    CHECK(shown.find("observed (ms)") == std::string::npos);
-    CHECK(shown.find("predicted (ms)") == std::string::npos);
-    CHECK(shown.find("Only predicted") == std::string::npos);
-    CHECK(has(shown, "100 (first - second) / second"));
-    CHECK(has(shown, "Only first: only_here"));
-  }
-  CHECK(has(page, "First against second"));
-  CHECK(has(page, "<th scope=\"col\">first (ms)<th scope=\"col\">second (ms)"));
+  CHECK(has(html_of(report), "Predicted beside observed: main"));
 }
 
 // 12 predictions beside others that are shorter by less and less: the second side's first spans end later.
@@ -190,6 +176,53 @@ ComparisonReport twelve_cases(bool observed) {
   return compare_sources(first, second, {});
 }
 
+TEST_CASE("two predictions are called first and second everywhere, and neither is said to be observed") {
+  const std::vector<std::string> cases = {"a", "b", "only_here"};
+  const ComparisonReport report = compare_sources(source("p.h5", cases, false), source("q.h5", {"a", "b"}, false), {});
+  const std::string page = html_of(report),
+                    text = document_text(comparison_document(report, Medium::terminal), 400, false);
+  for (const std::string& shown : {page.substr(page.find("<body>")), text}) {
+    CHECK(shown.find("bserved beside") == std::string::npos);
+    CHECK(shown.find("only one iteration was observed") == std::string::npos);
+    CHECK(shown.find("redicted against") == std::string::npos);
+    CHECK(shown.find("observed (ms)") == std::string::npos);
+    CHECK(shown.find("predicted (ms)") == std::string::npos);
+    CHECK(shown.find("Only predicted") == std::string::npos);
+    CHECK(has(shown, "100 (first - second) / second"));
+    CHECK(has(shown, "Only first: only_here"));
+  }
+  CHECK(has(page, "First against second"));
+  CHECK(has(page, "<th scope=\"col\">first (ms)<th scope=\"col\">second (ms)"));
+  CHECK(has(page, "first time, beside the second (%)"));  // the title of an axis
+  CHECK_FALSE(has(page, "error of the first"));
+}
+
+TEST_CASE("a range over iterations stands there only where there is one") {
+  ComparisonReport report = twelve_cases(false);
+  report.cases.resize(1);
+  const auto text = [&] { return document_text(comparison_document(report, Medium::terminal), 400, false); };
+  const auto header = [&] {
+    const std::string all = text();
+    const std::size_t begin = all.find("per iteration  ");
+    return all.substr(begin, all.find('\n', begin) - begin);
+  };
+  TimelineComparison& sides = report.cases.front().comparison;
+  const auto all_times = [&](double factor) {
+    for (std::vector<ComparedOperation>* const rows : {&sides.classes, &sides.operations})
+      for (ComparedOperation& row : *rows) row.time.observed_ms.max = factor * row.time.observed_ms.median;
+  };
+  for (ComparedTime* const time : {&sides.iteration, &sides.exposed, &sides.waiting})
+    time->observed_ms.min = time->observed_ms.max = time->observed_ms.median;
+  for (std::vector<ComparedOperation>* const rows : {&sides.classes, &sides.operations})
+    for (ComparedOperation& row : *rows) row.time.observed_ms.min = row.time.observed_ms.median;
+  all_times(1);
+  INFO(header());
+  CHECK_FALSE(has(header(), " max"));
+  CHECK(has(header(), "difference %"));
+  all_times(2);
+  CHECK(has(header(), " max"));
+}
+
 TEST_CASE("several cases have one answer and a line each, the largest difference first") {
   const ComparisonReport report = twelve_cases(false);
   const std::string screen = first_screen_text(comparison_document(report, Medium::terminal), kNoTerminal, false);
@@ -200,13 +233,15 @@ TEST_CASE("several cases have one answer and a line each, the largest difference
   CHECK(has(screen, "CASES, largest difference first"));
   CHECK(screen.find("\n  case11 ") < screen.find("\n  case0 "));
   CHECK(screen.find("rrors in time") == std::string::npos);
-  const std::string page = comparison_html(report);
+  const std::string page = html_of(report);
   const std::size_t answer = page.find("<p class=\"summary\">In 12&nbsp;cases"),
                     plain = page.find("<p class=\"summary\">In 12 cases");
   CHECK(std::min(answer, plain) < page.find("<table"));
   CHECK(has(page, "Largest differences in time: "));
   CHECK(has(page, "How much does each operation differ?"));
-  CHECK(has(comparison_html(twelve_cases(true)), "Largest errors in time: "));
+  CHECK(has(page, "<h2>case11</h2>"));  // which is open, and the others are folded
+  CHECK(has(page, "<summary>case0</summary>"));
+  CHECK(has(html_of(twelve_cases(true)), "Largest errors in time: "));
 }
 
 TEST_CASE("cases that are all equal are said to be so") {
@@ -224,7 +259,7 @@ TEST_CASE("a name that would end the page's scripts or tags does not") {
   TimelineSource predicted = source("p.h5", {"main"}, false), observed = source("o.h5", {"main"}, true);
   for (TimelineSource* side : {&predicted, &observed}) side->cases[0].timeline.ops[0].name = "</script><img src=x>";
   observed.cases[0].timeline.measured.device = "<b>GPU";
-  const std::string page = comparison_html(compare_sources(predicted, observed, {}));
+  const std::string page = html_of(compare_sources(predicted, observed, {}));
   CHECK(page.find("<img src=x>") == std::string::npos);
   CHECK(page.find("<b>GPU") == std::string::npos);
 }

@@ -219,7 +219,7 @@ TEST_CASE("a lead of search that its seed may turn round is told as none") {
   const std::string told = "Its lead over second (1.0 %) is no lead of one planner over the other";
   CHECK(has(text_of(10.1, "row_wise"), told));
   CHECK_FALSE(has(text_of(10.1, "search"), "is no lead"));
-  CHECK_FALSE(has(text_of(10 * (1 + kSearchSpread) + 0.01, "row_wise"), "is no lead"));
+  CHECK_FALSE(has(text_of(10 * (1 + search_spread(0)) + 0.01, "row_wise"), "is no lead"));
 }
 
 // The one that is told in a fast placement may be the slower one; and more GPUs train more in a longer iteration.

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "base/files.h"
 #include "study/report/documents/sweep_document.h"
 #include "study/report/page.h"
@@ -46,6 +49,18 @@ struct Sample {
 };
 
 }  // namespace
+
+TEST_CASE("points without a price have no cost in their chart") {
+  const Sample sample;
+  const std::string page = sweep_html(sample.result, SweepOrder::samples), begins = "data-own=\"sweep_points\"";
+  const std::size_t begin = page.find('>', page.find(begins)) + 1;
+  const auto chart = nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+  const auto& columns = chart["columns"]["points"];
+  const auto cost = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), "cost") - columns.begin());
+  REQUIRE(cost < columns.size());
+  REQUIRE(chart["sets"]["points"].size() == 11);
+  for (const auto& row : chart["sets"]["points"]) CHECK(row[cost].is_null());
+}
 
 // Chances and choices are of means over the placements of hot rows, and so is what stands first.
 TEST_CASE("points stand in the order of their means over the placements of hot rows") {
@@ -145,7 +160,8 @@ TEST_CASE("the first sentence names the best point by what points are sorted by"
     CAPTURE(text.substr(0, 200));
     CHECK(text.starts_with(with));
   };
-  begins(SweepOrder::samples, "Most samples per second: 110 at planner b, nodes 4, batch_per_gpu 8 (1.000 ms, busiest");
+  begins(SweepOrder::samples,
+         "Most samples per second: 110 at planner b, nodes 4, batch_per_gpu 8 (1.000 ms, 16 GPUs, busiest");
   begins(SweepOrder::iteration, "Shortest iteration: 0.5000 ms at planner a, nodes 2, batch_per_gpu 16 (103 samples");
   begins(SweepOrder::cost,
          "Least cost of a million samples: 47.6 at planner a, nodes 4, batch_per_gpu 16 (105 samples");

@@ -41,4 +41,23 @@ TEST_CASE("where the host of eager software holds the fastest iteration up, the 
   CHECK(levers_text(study).find("host") == std::string::npos);
 }
 
+TEST_CASE("an option that makes another plan the fastest is told with that plan") {
+  StudyResult study = sample::twelve_cases();
+  study.cases.resize(2);
+  CaseResult &first = study.cases[0], &other = study.cases[1];
+  other.workload = first.workload;
+  first.iteration_ms = 100;
+  first.samples_per_s = 2;
+  other.iteration_ms = 150;
+  other.samples_per_s = 1;
+  other.iteration_ms_without_duplicates = 70;
+  CHECK(levers_text(study) ==
+        "With 'index_dedup: true' (TorchRec sends equal ids once) " + other.name + " is the fastest: 70.00 ms.");
+  first.iteration_ms_without_duplicates = 60;  // which has the option, too
+  CHECK(levers_text(study).find(first.name + " would take 60.00 ms") != std::string::npos);
+  first.iteration_ms_without_duplicates.reset();
+  other.batch_per_gpu *= 2;  // another question
+  CHECK(levers_text(study).empty());
+}
+
 }  // namespace shardsim::levers_test

@@ -1,3 +1,5 @@
+#include "study/run/published_comparison.h"
+
 #include <doctest/doctest.h>
 
 #include "study/run/case_result.h"

@@ -1,12 +1,19 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "models/compute/compute_model.h"
+#include "models/compute/dense_kernel.h"
 #include "models/compute/kernels/pytorch_kernels.h"
 
 namespace shardsim {
+
+// Seconds of the kernels one after the other with the gaps between them, of products in that precision, on `gpu` whose
+// peak rates are `flops`; `reference` is the GPU that the numbers are of.
+Seconds dense_kernels_time(std::span<const DenseKernel> kernels, const std::string& precision,
+                           const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference);
 
 // Seconds of PyTorch's own embeddings (nn.EmbeddingBag and nn.Embedding with `sparse=True`, and torch.optim), from the
 // tables of a call; formulas: docs/formats/measurements.md, EmbeddingBag. `reference`: the GPU that the numbers are of.

@@ -1,4 +1,4 @@
-#include "models/compute/kernels/pytorch_kernels.h"
+#include "models/compute/kernels/pytorch_times.h"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 
 namespace shardsim {
 namespace {
-namespace pytorch_kernels_test {
+namespace pytorch_times_test {
 
 double seconds_on(const char* gpu, const DenseKernel& kernel, const std::string& precision) {
   const GpuTable table = shipped_gpu_table();
@@ -168,6 +168,6 @@ TEST_CASE("one column is added up by one block, in fewer kernels than many colum
   CHECK(seconds_on("H100-SXM5-80GB", sum, "fp32") * 1e6 == doctest::Approx(2.9 + 0.45).epsilon(0.1));  // operators.csv
 }
 
-}  // namespace pytorch_kernels_test
+}  // namespace pytorch_times_test
 }  // namespace
 }  // namespace shardsim

@@ -1,31 +1,12 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "program/timeline/iteration_window.h"
 #include "program/timeline/op_kind.h"
+#include "program/timeline/rank_times.h"
 
 namespace shardsim {
-
-// Figures computed from spans alone (docs/architecture.md, "Exposed time"); milliseconds per kept iteration (the
-// distinct Span::iteration values). Where one iteration overlaps its neighbours, they are of the window of one period
-// (iteration_window.h), so that compute, exposed and idle time of a rank add up to the iteration.
-
-struct RankTimes {
-  double compute_ms = 0;  // some compute operation running
-  double comm_ms = 0;     // some collective running
-  double exposed_ms = 0;  // a collective and no compute running
-  double waiting_ms = 0;  // of the exposed time: the collective has not begun, since a member of its group is missing
-};
-std::vector<RankTimes> rank_times(const Timeline& timeline);
-RankTimes mean_of(const std::vector<RankTimes>& ranks);  // zeros of no ranks
-
-// The figures of each rank in each window: [window][rank]. Spans are cut at the ends of the windows, so that a
-// collective of one iteration that runs beside the compute of the next counts as hidden.
-std::vector<std::vector<RankTimes>> window_rank_times(const Timeline& timeline,
-                                                      const std::vector<IterationWindow>& windows);
 
 // Time of the operations of one name, per iteration.
 // exposed: instants without compute are charged to the one running collective that ends last (the one the rank is still

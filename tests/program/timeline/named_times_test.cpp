@@ -1,11 +1,11 @@
-#include "program/timeline/timeline_figures.h"
+#include "program/timeline/named_times.h"
 
 #include <doctest/doctest.h>
 
 #include "tests/program/overlapping_timeline.h"
 #include "tests/program/sample_timeline.h"
 
-namespace shardsim::timeline_figures_test {
+namespace shardsim::named_times_test {
 namespace {
 
 TEST_CASE("compute, collectives and exposed time of a rank are unions over time, per kept iteration") {
@@ -228,4 +228,4 @@ TEST_CASE("of several iterations the calls of one belong together, the first wit
 }
 
 }  // namespace
-}  // namespace shardsim::timeline_figures_test
+}  // namespace shardsim::named_times_test

@@ -1,5 +1,3 @@
-#include "models/compute/kernels/bag_kernels.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,8 +7,9 @@
 
 #include "base/csv.h"
 #include "base/files.h"
+#include "models/compute/kernels/pytorch_times.h"
 
-namespace shardsim::bag_kernels_test {
+namespace shardsim::pytorch_bag_times_test {
 namespace {
 
 constexpr double kMeasuredRows = 1'000'000;
@@ -95,4 +94,4 @@ TEST_CASE("a bag waits for its rows one after the other, however few bags there 
 }
 
 }  // namespace
-}  // namespace shardsim::bag_kernels_test
+}  // namespace shardsim::pytorch_bag_times_test

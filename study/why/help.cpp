@@ -12,7 +12,6 @@
 namespace shardsim {
 namespace {
 
-constexpr double kLeverStep = 0.1;            // of a rate, a cost or an amount
 constexpr double kSamePath = 0.01;            // per cent per per cent: the path tells the same as the simulations
 constexpr double kTellingSupposition = 0.01;  // of the iteration
 constexpr double kTellingTable = 0.01;        // of the iteration on the path: what makes a table worth simulating

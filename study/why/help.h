@@ -13,6 +13,8 @@ namespace shardsim {
 
 // The changes that would shorten the iterations of a case, its plan kept (docs/why.md).
 
+inline constexpr double kLeverStep = 0.1;  // by which a rate, a cost or an amount moves, relative
+
 // By how much the iteration gets shorter when one lever moves: rates up, costs and amounts down.
 struct Elasticity {
   std::string lever;    // LeverWords::key

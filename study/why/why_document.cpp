@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/document/cells.h"
+#include "study/why/help.h"
 #include "study/why/what_if.h"
 
 namespace shardsim {

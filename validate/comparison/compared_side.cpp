@@ -100,8 +100,8 @@ void ComparedSide::add_figures(const std::set<int>& traced) {
       if (!traced.empty() && !traced.contains(static_cast<int>(rank))) continue;
       if (most == nullptr || window[rank].exposed_ms > most->exposed_ms) most = &window[rank];
     }
-    most_exposed.push_back(*most);
-    std::vector<RankTimes>().swap(window);  // or all figures are in memory twice
+    most_exposed.push_back(most == nullptr ? RankTimes{} : *most);  // none: no rank of it was traced
+    std::vector<RankTimes>().swap(window);                          // or all figures are in memory twice
   }
 }
 

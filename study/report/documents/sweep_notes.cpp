@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "study/notes/notes.h"
 #include "study/notes/slower_hardware.h"
+#include "study/report/documents/sweep_document.h"
 #include "study/result/hardware.h"
 #include "study/sweep/point_cases.h"
 

@@ -101,7 +101,7 @@ Checked check_file(const Arguments& given, const PlanWatch& watch) {
   const Tree tree = first_character(text) == '{' ? parse_json(text, path) : parse_yaml(text, path);
   const std::string schema = schema_of(tree);
   if (schema == "shardsim.scenario/1") return checked_scenario(text, path, overrides(given), watch);
-  const Checked checked = check_part(tree, schema, path);
+  Checked checked = check_part(tree, schema, path);
   refuse_changes_of(checked.kind, given);
   return checked;
 }

@@ -32,6 +32,10 @@ bool is_one_choice(const WorkloadCases& group) {
   return std::ranges::all_of(group.cases, [&](const CaseResult* item) { return differ_in_plans_alone(*item, first); });
 }
 
+double fair_ms(const CaseResult& item) {
+  return std::min(item.iteration_ms, item.iteration_ms_without_duplicates.value_or(item.iteration_ms));
+}
+
 const CaseResult* fastest_that_fits(const WorkloadCases& group) {
   const auto fastest =
       std::ranges::find_if(group.cases, [](const CaseResult* each) { return fits(*each) && !is_without_limit(*each); });

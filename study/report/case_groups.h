@@ -25,6 +25,9 @@ bool is_one_choice(const WorkloadCases& group);
 // The same of two cases: times of unlike batches or worlds say nothing of two plans.
 bool differ_in_plans_alone(const CaseResult& a, const CaseResult& b);
 
+// Its iteration, or the one with index_dedup of sequences where that is shorter, ms: what plans are fairly compared by.
+double fair_ms(const CaseResult& item);
+
 // The fastest (of those that were not excluded), and the slowest, of the cases whose plan fits in memory; null where
 // none does.
 const CaseResult* fastest_that_fits(const WorkloadCases& group);

@@ -22,20 +22,16 @@ std::string deduplication_lever(const CaseResult& item, const std::string& name)
       name, fixed(with, decimals_for(with)), saved);
 }
 
-double with_deduplication(const CaseResult& item) {
-  return std::min(item.iteration_ms, item.iteration_ms_without_duplicates.value_or(item.iteration_ms));
-}
-
 // Says which plan index_dedup would make the fastest instead of `best`; "" where it would change nothing of the order.
 std::string order_lever(const WorkloadCases& group, const CaseResult& best) {
   constexpr double kTellingLead = 0.01;
   const CaseResult* first = &best;
   for (const CaseResult* const item : group.cases)
     if (fits(*item) && !is_without_limit(*item) && differ_in_plans_alone(*item, best) &&
-        with_deduplication(*item) < (1 - kTellingLead) * with_deduplication(*first))
+        fair_ms(*item) < (1 - kTellingLead) * fair_ms(*first))
       first = item;
   if (first == &best) return "";
-  const double with = with_deduplication(*first);
+  const double with = fair_ms(*first);
   return fmt::format("With 'index_dedup: true' (TorchRec sends equal ids once) {} is the fastest: {} ms.", first->name,
                      fixed(with, decimals_for(with)));
 }

@@ -123,8 +123,7 @@ std::vector<FairTime> fair_times(const PlannerComparison& comparison, const Stud
   for (const ComparedPlan* plan : fastest_first(comparison, study)) {
     const auto of = std::ranges::find(study.cases, plan->name, &CaseResult::name);
     if (!plan->fitting_ms() || of == study.cases.end() || !of->iteration_ms_without_duplicates) continue;
-    const double with = *of->iteration_ms_without_duplicates;
-    times.push_back({plan, std::min(*plan->iteration_ms, with), with < *plan->iteration_ms});
+    times.push_back({plan, fair_ms(*of), fair_ms(*of) < of->iteration_ms});
   }
   std::ranges::stable_sort(times, {}, &FairTime::ms);
   if (std::ranges::none_of(times, &FairTime::deduplicated)) times.clear();

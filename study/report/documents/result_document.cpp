@@ -146,6 +146,14 @@ void add_planners(Document& document, const StudyResult& study, Medium medium) {
   document.add(planners_section(study, medium));
 }
 
+// Explains question marks at ranges; of many cases only what they mean, since a screen has no room for each.
+std::string doubt_on_screen(const StudyResult& study) {
+  constexpr std::size_t kFewCases = 8;
+  std::string doubt = doubt_sentence(study);
+  if (doubt.empty() || study.cases.size() <= kFewCases) return doubt;
+  return "?: the range does not count what was never measured of the case; How sure says what that is.";
+}
+
 // The answer in sentences: which planner, where no table says it, how far off the predictions are where that is what
 // was asked for, why the fastest case takes its time, and what nobody should overlook.
 std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium medium) {
@@ -161,9 +169,7 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   if (medium == Medium::screen) add(slower_hardware_warning(study), Role::notice);           // elsewhere a note does
   if (medium == Medium::screen && !judged) add(evidence_sentence(study), Role::notice);      // elsewhere How sure does
   if (medium == Medium::screen) add(levers_text(study), Role::summary);  // elsewhere they stand beside their case
-  // Elsewhere How sure says it, and on a screen that is full of cases their question marks do.
-  constexpr std::size_t kFewCases = 8;
-  if (medium == Medium::screen && !judged && study.cases.size() <= kFewCases) add(doubt_sentence(study), Role::summary);
+  if (medium == Medium::screen && !judged) add(doubt_on_screen(study), Role::summary);  // elsewhere How sure says it
   add(memory_warning(study), Role::notice);
   add(medium == Medium::screen ? short_torchrec_warning(study) : torchrec_warning(study), Role::notice);
   return paragraphs;

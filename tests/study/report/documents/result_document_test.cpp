@@ -30,6 +30,16 @@ TEST_CASE("a range of a case that was never measured has a question mark, and th
   CHECK(doubt_sentence(study) == "?: not counted in the range: no published run on toy.");
 }
 
+TEST_CASE("question marks are explained on the first screen of many cases, too, and only where there are any") {
+  StudyResult study = sample::twelve_cases();
+  const auto screen = [&] { return document_text(result_document(study, Medium::screen), 400, false); };
+  CHECK_FALSE(has(screen(), "?: "));
+  Interval interval;
+  interval.outside = {"no published run on toy"};
+  study.cases.back().interval = interval;
+  CHECK(has(screen(), "?: the range does not count what was never measured of the case"));
+}
+
 TEST_CASE("no line passes the width, at any width") {
   for (const int width : {40, 72, 80, 100, 160}) {
     for (const std::string& line : split(result_table(sample::twelve_cases(), width, false), '\n')) {

@@ -16,7 +16,7 @@ namespace shardsim {
 struct ImportedTable {
   Table table;                       // labels are ours: what they may not hold is "_"
   std::string known_as;              // its name in the file; "" where that is the table's own
-  std::vector<std::string> assumed;  // of "dtype", "kind", "pooling_factor", "access": what the file does not say
+  std::vector<std::string> assumed;  // of "dtype", "kind", "sequence", "access" and such: what the file does not say
 
   const std::string& name_there() const { return known_as.empty() ? table.name : known_as; }
 };

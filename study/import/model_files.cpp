@@ -236,6 +236,9 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
   std::vector<std::string> sentences = {
       assumed_of(model, "access", "Every row is as popular as any other; state 'access' where rows are hot"),
       assumed_of(model, "pooling_factor", "One id a sample and feature; pooling factors decide most of the time"),
+      assumed_of(model, "sequence",
+                 "Tables that state an average_length are sequences, of which every item's vector is exchanged; state "
+                 "'pooling' (sum, mean) where bags are pooled"),
       assumed_of(model, "kind", "Tables are pooled: one vector for each sample and feature"),
       assumed_of(model, "rounded", "Numbers that are 0.0 are rounded ones, below 0.05: they count as 0.025"),
       assumed_of(model, "dtype", "Rows are fp32"),

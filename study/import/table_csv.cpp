@@ -187,7 +187,11 @@ TableKind read_kind(const RowReader& row, ImportedTable& made) {
   if (pooling == "mean") made.table.pooling = "mean";
   if (kind == "sequence" || unpooled) return TableKind::sequence;
   if (!kind.empty() || !pooling.empty()) return TableKind::pooled;
-  if (!row.text("average_length").empty()) return TableKind::sequence;
+  if (!row.text("average_length").empty()) {
+    // Who has a column for either kind tells them apart.
+    if (!row.has("pooling_factor")) made.assumed.emplace_back("sequence");
+    return TableKind::sequence;
+  }
   if (row.text("pooling_factor").empty()) made.assumed.emplace_back("kind");
   return TableKind::pooled;
 }

@@ -15,6 +15,7 @@ run import wide.csv -o wide
 check "... in some words, however many columns there are: $(head -c 300 streams/err)" \
   grep -q 'not read: note1, .*, note12 and 1988 more\.$' streams/err
 run import imports/tables.csv -o csv
+check "who has columns for both kinds is not told so" [ "$(grep -c 'are sequences' streams/err)" -eq 0 ]
 check "sequences have lengths" grep -q 'purchase_history.*kind: sequence, average_length: 200' csv/workload.yaml
 check "features have their factors" grep -q '"liked_pages", pooling_factor: 12.5' csv/workload.yaml
 check "the dense part to fill in says in which precision its products are" grep -q 'dense: {precision: fp32' csv/workload.yaml
@@ -47,6 +48,8 @@ check "exponents by another name: $(cat streams/err)" grep -q '"user_id".*s: 0.9
 
 printf 'name,rows,dim,average_length\na,1000000,64,20\nb,1000000,128,20\n' >dims.csv
 run import dims.csv -o dims
+check "what has a length alone is said to be taken for sequences" \
+  grep -q "^note: Tables that state an average_length are sequences, .*'pooling'.*(every table)" streams/err
 check "sequences of two dimensions are said to be fused" grep -q "^note: Sequences have 2 dimensions (64, 128)" streams/err
 
 echo "-- TorchRec"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -26,7 +27,10 @@ using search::StartPlanner;
 using search::TableChoices;
 
 constexpr std::int64_t kMostEvaluations = 1'000'000'000;
-constexpr int kSearchRounds = 3;  // of the search, each with less memory if plans need more at their peak
+constexpr std::ptrdiff_t kHeavyPart = 4;  // one in four tables of a kind is a heavy one
+constexpr double kCrossingGain = 1e-4;    // relative; less is not worth another crossing
+constexpr std::size_t kBegun = 4;         // plans from which a short search begins
+constexpr int kSearchRounds = 3;          // of the search, each with less memory if plans need more at their peak
 
 class Search : public Planner {
  public:
@@ -74,6 +78,7 @@ class SearchRun {
         context_(context),
         choices_(workload, cluster, context),
         candidates_(workload, cluster, context),
+        rng_(context.seed),
         began_(std::chrono::steady_clock::now()) {}
 
   Plan best() {
@@ -211,6 +216,48 @@ class SearchRun {
     return true;
   }
 
+  // Tables whose ways to be placed may come from different starts: those of a kind share exchanges, and few heavy ones
+  // are placed unlike many light ones.
+  std::vector<std::vector<std::size_t>> crossed_groups(const LocalSearch& local) const {
+    std::vector<std::vector<std::size_t>> groups;
+    for (const TableKind kind : {TableKind::pooled, TableKind::sequence}) {
+      std::vector<std::size_t> tables;
+      std::ranges::copy_if(local.heaviest(), std::back_inserter(tables),
+                           [&](std::size_t table) { return workload_.tables[table].kind == kind; });
+      groups.push_back(tables);
+      const auto heavy = tables.begin() + std::ssize(tables) / kHeavyPart;
+      groups.emplace_back(tables.begin(), heavy);
+      groups.emplace_back(heavy, tables.end());
+    }
+    std::erase_if(groups, [](const std::vector<std::size_t>& group) { return group.empty(); });
+    return groups;
+  }
+
+  // A planner may be good at one kind of table alone, and changes of single tables do not lead to what another one
+  // does with all of that kind: the best start takes over, group by group, the ways of others that make it faster. All
+  // that was tried is found, by the name of the planner whose ways were taken over last.
+  void cross_starts(LocalSearch& local) {
+    if (found_.empty()) return;
+    const std::vector<std::vector<std::size_t>> groups = crossed_groups(local);
+    const std::vector<Found> starts = found_;
+    Found best = *std::ranges::min_element(starts, is_before);
+    for (bool better = groups.size() > 1; better && !local.stopped();) {
+      better = false;
+      for (const std::vector<std::size_t>& group : groups) {
+        for (const Found& start : starts) {
+          if (local.evaluations() > budget() / 8) return;
+          std::vector<Choice> plan = best.plan;
+          for (const std::size_t table : group) plan[table] = start.plan[table];
+          local.begin(std::move(plan));
+          keep(local, start.from);
+          if (!is_before(found_.back(), best) || local.seconds() > best.seconds * (1 - kCrossingGain)) continue;
+          best = found_.back();
+          better = true;
+        }
+      }
+    }
+  }
+
   void explore(LocalSearch& local) {
     const std::int64_t all = budget();
     std::erase_if(starts_, [&](Candidate& start) { return !begin_with(local, start); });
@@ -220,14 +267,17 @@ class SearchRun {
       finish(local, all);
       return;
     }
+    cross_starts(local);
     std::ranges::stable_sort(found_, is_before);
-    // The best start, and the best one of another kind: tiers of one planner differ little.
+    // The best ones of some planners: which of them leads to the fastest plan shows only on the way.
     std::vector<Found> first;
     for (const Found& each : found_)
-      if (first.empty() || (first.size() == 1 && each.from != first[0].from)) first.push_back(each);
+      if (first.size() < kBegun && std::ranges::find(first, each.from, &Found::from) == first.end())
+        first.push_back(each);
     for (const Found& start : first) {
       local.begin(start.plan);
-      local.descend({}, all / 8);
+      local.descend({}, all / 32);
+      local.anneal(all / 16, rng_);
       keep(local);
     }
     using enum Strategy;
@@ -254,9 +304,8 @@ class SearchRun {
   }
 
   void finish(LocalSearch& local, std::int64_t all) {
-    Rng rng(context_.seed);
     const std::int64_t relief = is_tight(local) ? all / 10 : 0;
-    local.anneal((all - relief - local.evaluations()) * 4 / 5, rng);
+    local.anneal((all - relief - local.evaluations()) * 4 / 5, rng_);
     local.descend({}, all - relief - local.evaluations());
     keep(local);
     std::ranges::stable_sort(found_, is_before);
@@ -364,6 +413,7 @@ class SearchRun {
   const PlannerContext& context_;
   TableChoices choices_;
   Candidates candidates_;
+  Rng rng_;
   std::chrono::steady_clock::time_point began_;
   bool timed_out_ = false;
   std::vector<Candidate> starts_;

@@ -110,6 +110,26 @@ TEST_CASE("search is as fast as every planner that it starts from, and says how 
   }
 }
 
+// Many light tables of a kind, of which each alone would not pay for an exchange of its own, and no time to change
+// many.
+TEST_CASE("a search takes over from planners what each does with the kind of table that it is good at") {
+  std::string tables;
+  for (int i = 0; i < 24; ++i)
+    tables += fmt::format(
+        "  - {{name: p{0}, rows: {1}, dim: 64, kind: pooled, pooling_factor: {2}}}\n"
+        "  - {{name: s{0}, rows: {1}, dim: 32, kind: sequence, average_length: {2}, access: {{family: zipf, s: "
+        "1.1}}}}\n",
+        i, 40000 + 9000 * i, 4 + i % 7);
+  const Workload workload = workload_from(tables);
+  SearchLab lab(workload, shaped_cluster(2, 4));
+  const double best = lab.ms(lab.plan("{name: search, evaluations: 1500}"));
+  const auto figures = lab.figures;
+  double of_one = 1e300;
+  for (const auto& [name, value] : figures)
+    if (name.starts_with("start_")) of_one = std::min(of_one, value);
+  CHECK(best < 0.999 * of_one);
+}
+
 // With index_dedup every rank asks for an id once, so that exchanges shrink and other cuts are the best.
 TEST_CASE("with index_dedup, and within TorchRec, search is as fast as every planner") {
   for (const char* const lengths : {"20", "200"}) {

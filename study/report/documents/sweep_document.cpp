@@ -244,7 +244,7 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   const std::size_t first = sorted.front();
   const PointResult& best = result.at(first);
   const std::string_view mean = is_first_on_average(result, sorted, order)
-                                    ? " on average over the placements of hot rows, of which one is told"
+                                    ? " on average over the placements of hot rows, of which one is shown"
                                     : "";
   const std::string within = ", " + counted(static_cast<std::size_t>(best.world_size), "GPU") +
                              (best.interval ? ", 80 % within " + interval_cell(*best.interval) : "");

@@ -365,7 +365,7 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
   std::string legend =
       "chance: the probability that the chosen plan is really faster than the second fastest, leaving out errors that "
       "affect both. regret: expected; how much time the choice loses to the plan to which it loses most, on average "
-      "over all outcomes, of which those count 0 in which the choice is the faster one.";
+      "over all outcomes; where the choice is the faster one, that is nothing.";
   if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
   Section section = table_section("How sure", legend, choices_sheet(result, shown));
   for (std::string& text : price_texts(result))

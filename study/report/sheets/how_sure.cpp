@@ -76,7 +76,7 @@ NoteList placement_notes(const StudyResult& study) {
            ""});
     const FourInFive range = four_in_five(ms);
     list.notes.push_back({fmt::format("Over {} placements of its rows, an iteration takes {} to {} ms in four of five "
-                                      "cases, {} on average. Placement {} is told.",
+                                      "cases, {} on average. The time shown here is that of placement {}.",
                                       ms.size(), three_digits(range.low), three_digits(range.high),
                                       three_digits(expected_ms(item)), item.row_draw.value_or(1)),
                           item.name});
@@ -289,8 +289,8 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
     section = table_section(
         "How sure",
         "chance: the probability that the chosen plan is really faster, leaving out errors that affect both. "
-        "expected regret: how much time the choice loses on average over all outcomes, of which those count 0 in "
-        "which it is the faster one.",
+        "expected regret: how much time the choice loses on average over all outcomes; where it is the "
+        "faster one, that is nothing.",
         choices_sheet(study, terminal));
     if (terminal && study.choices.size() > kFewChoices)
       section.blocks.emplace_back(

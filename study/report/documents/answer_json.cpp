@@ -39,6 +39,8 @@ nlohmann::ordered_json day_json(const DriftDay& day) {
           {"frozen_regret_pct", if_fits(day.is_choice(), day.frozen_regret_pct)},
           {"moved_bytes", if_fits(day.best_fits, day.moved_bytes)},
           {"moving_s", if_fits(day.best_fits, day.moving_s)},
+          {"ahead_at_start_pct", if_fits(day.is_choice(), 100 * day.ahead_at_start)},
+          {"aged_s", day.aged_s},
           {"saved_s", day.saved_s}};
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include "plan/planner.h"
 #include "plan/search/candidates.h"
 #include "plan/search/local_search.h"
+#include "plan/torchrec_types.h"
 
 namespace shardsim {
 namespace {
@@ -26,7 +28,9 @@ using search::StartPlanner;
 using search::TableChoices;
 
 constexpr std::int64_t kMostEvaluations = 1'000'000'000;
-constexpr int kSearchRounds = 3;  // of the search, each with less memory if plans need more at their peak
+constexpr int kSearchRounds = 3;    // of the search, each with less memory if plans need more at their peak
+constexpr double kFarAhead = 0.25;  // of TorchRec's own types: more than a search gains that has nothing else
+constexpr int kFreePart = 5;        // of a search: what goes on beyond TorchRec's types where these are near
 
 class Search : public Planner {
  public:
@@ -81,6 +85,7 @@ class SearchRun {
     if (!context_.host.answers(PlannerHost::Question::loads) ||
         !context_.host.answers(PlannerHost::Question::iterations))
       return without_simulator();
+    if (std::optional<Plan> plan = plan_of_torchrec_alone()) return *plan;
     IterationCost cost = make_cost();
     choices_.use(cost);
     search::LocalSearchLimits limits;
@@ -122,7 +127,7 @@ class SearchRun {
     }
     for (const StartPlanner& start : search::start_planners()) {
       context_.host.stop_if_asked();
-      auto plan = plan_of(start);
+      auto plan = planned(start);
       const bool known = plan && std::ranges::any_of(starts_, [&](const Candidate& c) { return c.plan == *plan; });
       if (plan && (!known || start.name == start.options.find("name")->scalar))
         starts_.push_back({start.name, std::move(*plan)});
@@ -130,6 +135,72 @@ class SearchRun {
     for (Plan& plan : context_.host.known_plans()) {
       const bool known = std::ranges::any_of(starts_, [&](const Candidate& c) { return c.plan == plan; });
       if (!known && choices_.allows(plan)) starts_.push_back({"known", std::move(plan)});
+    }
+  }
+
+  // Each planner plans once: for a search within TorchRec's types, too, where its plan is one of them.
+  std::optional<Plan> planned(const StartPlanner& start) {
+    if (const auto known = planned_.find(start.name); known != planned_.end() && choices_.allows(known->second))
+      return known->second;
+    std::optional<Plan> plan = plan_of(start);
+    if (plan) planned_.insert_or_assign(start.name, *plan);
+    return plan;
+  }
+
+  bool is_beyond_torchrec(const Plan& plan) const {
+    return !beyond_torchrec(plan, workload_, row_ranks(workload_, cluster_.spec())).empty();
+  }
+
+  // Whether a plan that TorchRec cannot run is there, and none so far ahead of those that it can that no search within
+  // its types gets there.
+  bool is_near_torchrec() const {
+    if (!options_.start_.empty()) return false;
+    double beyond = std::numeric_limits<double>::infinity(), within = beyond;
+    for (const Found& found : found_) {
+      if (!found.fits) continue;
+      double& least = is_beyond_torchrec(plan_from(found.plan)) ? beyond : within;
+      least = std::min(least, found.seconds);
+    }
+    return std::isfinite(beyond) && within < beyond * (1 + kFarAhead);
+  }
+
+  // Whoever forbids what TorchRec cannot run must not get a faster plan for that: the result of the very search that
+  // has nothing else is one of the starts.
+  void search_within_torchrec(LocalSearch& local) {
+    std::optional<Plan> plan = best_within_torchrec(UnheardHost(context_.host));
+    if (!plan) return;
+    starts_.push_back({"search_torchrec", std::move(*plan)});
+    if (!begin_with(local, starts_.back())) starts_.pop_back();
+  }
+
+  // Where no planner has a plan that TorchRec cannot run, a search has nothing else to begin with either, and is the
+  // same as one within TorchRec's types. None where that is not so, or there is no such plan.
+  std::optional<Plan> plan_of_torchrec_alone() {
+    const bool is_limited = context_.constraints != nullptr && context_.constraints->by_table.contains("*") &&
+                            std::ranges::all_of(context_.constraints->by_table,
+                                                [](const auto& of_table) { return of_table.second.torchrec_only; });
+    const auto is_beyond = [this](const Candidate& start) { return is_beyond_torchrec(start.plan); };
+    if (is_limited || workload_.hugectr_pipeline() || workload_.hugectr_rows() || !options_.start_.empty() ||
+        starts_.empty() || std::ranges::any_of(starts_, is_beyond))
+      return std::nullopt;
+    return best_within_torchrec(context_.host);
+  }
+
+  std::optional<Plan> best_within_torchrec(const PlannerHost& host) {
+    Constraints within = context_.constraints == nullptr ? Constraints{} : *context_.constraints;
+    within.by_table.try_emplace("*");
+    for (auto& [table, constraint] : within.by_table) constraint.torchrec_only = true;
+    const PlannerContext context{context_.memory, context_.seed, host, &within};
+    try {
+      SearchRun run(options_, workload_, cluster_, context);
+      run.began_ = began_;
+      run.planned_ = planned_;
+      Plan plan = run.best();
+      simulated_within_ = run.simulations();
+      return plan;
+    } catch (const Error&) {
+      context_.host.stop_if_asked();  // else TorchRec has no plan
+      return std::nullopt;
     }
   }
 
@@ -212,7 +283,7 @@ class SearchRun {
   }
 
   void explore(LocalSearch& local) {
-    const std::int64_t all = budget();
+    std::int64_t all = budget();
     std::erase_if(starts_, [&](Candidate& start) { return !begin_with(local, start); });
     if (found_.empty()) candidates_.throw_if_refused();
     if (options_.max_moved_) {
@@ -229,6 +300,10 @@ class SearchRun {
       local.begin(start.plan);
       local.descend({}, all / 8);
       keep(local);
+    }
+    if (is_near_torchrec()) {
+      search_within_torchrec(local);
+      all = std::min(all, local.evaluations() + all / kFreePart);
     }
     using enum Strategy;
     const std::vector<std::vector<Strategy>> families = {
@@ -316,9 +391,14 @@ class SearchRun {
     return best->plan;
   }
 
+  std::int64_t simulations() const {
+    return simulated_within_ + std::ranges::count_if(candidates_.all(), [](const Candidate& candidate) {
+             return candidate.simulated.has_value();
+           });
+  }
+
   void tell(const Candidate& best, const Candidate* start, const LocalSearch& local) const {
-    const auto simulations =
-        std::ranges::count_if(candidates_.all(), [](const Candidate& c) { return c.simulated.has_value(); });
+    const std::int64_t simulations = this->simulations();
     state("cost_ms", best.estimate * 1e3);
     state("evaluations", static_cast<double>(local.evaluations()));
     state("simulations", static_cast<double>(simulations));
@@ -366,6 +446,8 @@ class SearchRun {
   Candidates candidates_;
   std::chrono::steady_clock::time_point began_;
   bool timed_out_ = false;
+  std::int64_t simulated_within_ = 0;    // plans, by the search within TorchRec's types
+  std::map<std::string, Plan> planned_;  // by StartPlanner::name
   std::vector<Candidate> starts_;
   std::vector<Found> found_;
 };

@@ -200,8 +200,11 @@ void check_constraint_names(const Constraints& constraints, const Workload& work
     if (!known.contains(name)) {
       const std::string likely = nearest(name, names);
       throw input_error(constraint.place, fmt::format("constraints: the workload has no table {}", excerpt(name)),
-                        likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"
-                                       : fmt::format("Did you mean '{}'?", likely));
+                        likely.empty()           ? "Name a table of the workload, or \"*\" for all that are not named"
+                        : as_key(likely) == name ? fmt::format("Write \"{}\" in quotes: without, '-' of a key is read "
+                                                               "as '_'",
+                                                               likely)
+                                                 : fmt::format("Did you mean '{}'?", likely));
     }
     const auto found = std::ranges::find(workload.tables, name, &Table::name);
     if (found != workload.tables.end() && !found->sharded)

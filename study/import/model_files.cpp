@@ -239,6 +239,9 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
       assumed_of(model, "kind", "Tables are pooled: one vector for each sample and feature"),
       assumed_of(model, "rounded", "Numbers that are 0.0 are rounded ones, below 0.05: they count as 0.025"),
       assumed_of(model, "dtype", "Rows are fp32"),
+      assumed_of(model, "stash_weights",
+                 "Rows stay in device memory, though stash_weights says otherwise: 'stash' of the workload lets them "
+                 "leave, and says when they come back"),
       model.pipeline.empty() ? "The optimizer is rowwise_adagrad, and there is no pipeline."
                              : "The optimizer is rowwise_adagrad."};
   if (setting.dense.empty()) {

@@ -201,7 +201,7 @@ std::vector<std::string> read_features(const RowReader& row) {
       name += c;
       continue;
     }
-    if (!name.empty()) names.push_back(imported_label(name, row.place("features")));
+    if (!name.empty()) names.push_back(checked_name(name, row.place("features")));
     name.clear();
   }
   return names;
@@ -242,7 +242,7 @@ ImportedTable read_table(const RowReader& row) {
   ImportedTable made;
   Table& table = made.table;
   table.place = row.place();
-  table.name = imported_label(row.text("name"), row.place("name"), &made.known_as);
+  table.name = checked_name(row.text("name"), row.place("name"));
   table.rows = static_cast<std::uint64_t>(row.count("rows"));
   table.dim = row.count("dim");
   if (const std::string dtype = row.text("dtype"); dtype.empty()) {

@@ -6,6 +6,7 @@ of a planner. Usage: check_torchrec_package.py, with the package on PYTHONPATH. 
 import copy
 import json
 import os
+import pickle
 import re
 import sys
 import tempfile
@@ -448,6 +449,28 @@ def test_lookups_are_those_of_import():
     one = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[10.0])}
     assert failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=8, constraints=one)).startswith(
         "constraints['sparse.items.id']: 1 pooling factors for 2 features")
+
+
+def test_what_a_model_does_not_say_is_told():
+    made = scenario()
+    assert made.assumed[:2] == [
+        "Every row is as popular as any other; state 'access' where rows are hot (every table).",
+        "One id a sample and feature; pooling factors decide most of the time (1 table: sparse.users.id)."], made.assumed
+    assert [each[:24] for each in made.assumed[2:]] == ["There is no dense part, ", "The optimizer is rowwise"], made.assumed
+    assert made.with_({"workload.batch_per_gpu": 64}).assumed == made.assumed == pickle.loads(pickle.dumps(made)).assumed
+    tables = {"id": {"access": {"family": "zipf", "s": 1}}, "country": {"access": {"family": "zipf", "s": 1}},
+              "clicks": {"access": {"family": "zipf", "s": 1}}, "sparse.users.id": {"access": {"family": "zipf", "s": 1}, "pooling_factor": 3, "features": ["user"]}}
+    more = {"dense": {"layers": [{"name": "top_0", "in": 64, "out": 64}]}, "optimizer": {"name": "sgd"}}
+    said = scenario(tables=tables, more=more, software=None).assumed
+    assert [each[:24] for each in said] == ["There is no pipeline.", "No host is simulated, wh"], said
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "model.json"), "w", encoding="utf-8") as out:
+            json.dump([{"name": "id", "num_embeddings": 10, "embedding_dim": 8, "pooling": "SUM", "data_type": "FP32"}], out)
+        imported = shardsim.import_model(os.path.join(folder, "model.json")).assumed
+    model = rec.Module()
+    model.ebc = rec.EmbeddingBagCollection([rec.EmbeddingBagConfig(10, 8, "id", ["id"])])
+    told = shardsim.torchrec.scenario(model, cluster="dgx_h100", batch_per_gpu=4096, software=None).assumed
+    assert told == [each for each in imported if not each.startswith(("The batch is", "The cluster is"))], (told, imported)
 
 
 def test_rows_that_nobody_counts_and_rows_that_leave():

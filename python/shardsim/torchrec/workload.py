@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from shardsim import arguments
+from shardsim import _core, arguments
 from shardsim.scenario import Scenario
 from shardsim.torchrec.model import (
     ModelTable,
@@ -122,6 +122,25 @@ def _states_lookups(constraint: Any) -> bool:
         values not in ([], default) for default, values in (
             ([1.0], _numbers(constraint, "pooling_factors", "")), ([], _numbers(constraint, "num_poolings", "")),
             ([], _numbers(constraint, "batch_sizes", ""))))
+
+
+def _assumed(found: Sequence[ModelTable], known: Mapping[str, Any], extra: Mapping[str, Mapping[str, Any]],
+             source: Mapping[str, Any]) -> list[str]:
+    """What neither the model says, nor anybody of it, in the sentences of `import`."""
+    names = names_of(found)
+    constraints = [_constraint_of(known, name, table) for name, table in zip(names, found)]
+    told = {feature for table, constraint in zip(found, constraints) if table.pooled and _states_lookups(constraint)
+            for feature in table.config.feature_names}
+    tables: list[tuple[str, list[str]]] = []
+    for name, table, constraint in zip(names, found, constraints):
+        keys = extra.get(name, extra.get(table.name, {}))
+        assumed = [] if "access" in keys else ["access"]
+        shared = table.pooled and told.issuperset(table.config.feature_names)
+        if constraint is None and not shared and not {"features", "pooling_factor", "average_length"}.intersection(keys):
+            assumed.append("pooling_factor")
+        tables.append((name, assumed))
+    stated = source["workload"]
+    return _core.model_assumptions(tables, "dense" in stated, "optimizer" in stated, "pipeline" in stated, "software" in source)
 
 
 def _share_features(made: Sequence[dict[str, Any]], stated: Sequence[bool]) -> None:
@@ -294,7 +313,8 @@ def scenario(
 ) -> Scenario:
     """One case, "model", of a model on a cluster: a shipped one by its name, a file, or a dict. The rest: workload().
 
-    Plans keep to what TorchRec executes: load them by to_sharding_plan().
+    Plans keep to what TorchRec executes: load them by to_sharding_plan(). `assumed` of the scenario is what neither the
+    model nor an argument says, such as how many ids a sample has.
     """
     known = _constraints(constraints)
     found = tables_of(model)
@@ -314,4 +334,6 @@ def scenario(
     }
     if software is not None:
         source["software"] = software
-    return Scenario(source)
+    made = Scenario(source)
+    made.assumed = _assumed(found, known, tables or {}, source)
+    return made

@@ -192,17 +192,17 @@ TableKind read_kind(const RowReader& row, ImportedTable& made) {
   return TableKind::pooled;
 }
 
-// Names between blanks, bars, semicolons or commas.
+// Names between bars, semicolons or commas; where there is none of them, between blanks.
 std::vector<std::string> read_features(const RowReader& row) {
+  constexpr std::string_view kBetween = "|;,";
+  const std::string cell = row.text("features");
+  const std::string_view between = cell.find_first_of(kBetween) == std::string::npos ? " " : kBetween;
   std::vector<std::string> names;
-  std::string name;
-  for (const char c : row.text("features") + "|") {
-    if (std::string_view(" |;,").find(c) == std::string_view::npos) {
-      name += c;
-      continue;
-    }
-    if (!name.empty()) names.push_back(checked_name(name, row.place("features")));
-    name.clear();
+  for (std::size_t begin = 0; begin <= cell.size();) {
+    const std::size_t end = std::min(cell.find_first_of(between, begin), cell.size());
+    const std::string_view name = trimmed(std::string_view(cell).substr(begin, end - begin));
+    if (!name.empty()) names.push_back(checked_name(std::string(name), row.place("features")));
+    begin = end + 1;
   }
   return names;
 }

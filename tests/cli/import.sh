@@ -107,6 +107,10 @@ jq 'del(.tables)' imports/torchrec.json >constrained.json
 refuse 2 "constrained.json:[0-9]+:[0-9]+: constraints of table .*'tables' does not list" import constrained.json -o none
 jq '.tables["model.ebc"][0].feature_names = ["user_id", "user_id"]' imports/torchrec.json >twice.json
 refuse 2 "twice.json:$(grep -n '"user_id"' twice.json | sed -n 2p | cut -d: -f1):[0-9]+: table 'user' has two features called 'user_id'" import twice.json -o none
+csv 'name,rows,dim,features\na,1,8,user id|item id\nb,1,8,f g\n'
+run import t.csv -o blanks
+check "names of features have blanks where bars part them: $(cat streams/err)" \
+  [ "$(grep -o '{name: "[^"]*", pooling_factor' blanks/workload.yaml | cut -d'"' -f2 | tr '\n' ',')" = 'user id,item id,f,g,' ]
 csv 'name,rows,dim,features\na,1,8,f|g|f\n'
 refuse 2 "t.csv:2:7: table 'a' has two features called 'f'" import t.csv -o none
 # An error that only the reader of workloads finds names the file that was given, not the one that is not written.

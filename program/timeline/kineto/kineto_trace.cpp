@@ -349,6 +349,38 @@ void add_event(KinetoTrace& trace, TraceEvent& event) {
                            std::move(event.collective)});
 }
 
+// Events in two halves, begin and end (phases B and E), made whole: the last one that began on a thread ends first.
+class Halves {
+ public:
+  void begin(const TraceEvent& event) { begun_[{event.process, event.thread}].push_back(event); }
+
+  // The whole event that `last` ends; nothing where it began before the trace did.
+  std::optional<TraceEvent> end(const TraceEvent& last) {
+    std::vector<TraceEvent>& begun = begun_[{last.process, last.thread}];
+    if (begun.empty()) return std::nullopt;
+    TraceEvent whole = std::move(begun.back());
+    begun.pop_back();
+    whole.phase = "X";
+    if (whole.start_us && last.start_us) whole.duration_us = *last.start_us - *whole.start_us;
+    return whole;
+  }
+
+  // Those that never ended, without a duration.
+  std::vector<TraceEvent> left() {
+    std::vector<TraceEvent> events;
+    for (auto& [thread, begun] : begun_)
+      for (TraceEvent& event : begun) {
+        event.phase = "X";
+        events.push_back(std::move(event));
+      }
+    begun_.clear();
+    return events;
+  }
+
+ private:
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<TraceEvent>> begun_;  // by process and thread
+};
+
 // The meaning of a value depends on where it stands.
 class TraceHandler : public JsonEvents {
  public:
@@ -379,8 +411,13 @@ class TraceHandler : public JsonEvents {
     if (in == In::device) devices_.emplace_back();
   }
   void end(bool) override {
-    if (open_.back() == In::event) add_event(trace_, event_);
+    if (open_.back() == In::event) take(event_);
     open_.pop_back();
+  }
+
+  // Kernels that began and never ended are broken events, as those without a duration.
+  void take_the_rest() {
+    for (TraceEvent& event : halves_.left()) add_event(trace_, event);
   }
 
   // The device that the kernels ran on: the profiler lists all of a node, a display's among them. The first one where
@@ -402,6 +439,12 @@ class TraceHandler : public JsonEvents {
 
  private:
   enum class In { top, events, event, arguments, shapes, shape, types, distributed, devices, device, elsewhere };
+
+  void take(TraceEvent& event) {
+    if (event.phase == "B") return halves_.begin(event);
+    if (event.phase != "E") return add_event(trace_, event);
+    if (std::optional<TraceEvent> whole = halves_.end(event)) add_event(trace_, *whole);
+  }
 
   In child(bool is_list) const {
     if (open_.empty()) return is_list ? In::events : In::top;
@@ -454,6 +497,7 @@ class TraceHandler : public JsonEvents {
   std::vector<In> open_;
   std::string key_;
   TraceEvent event_;
+  Halves halves_;
 };
 
 // What the trace is of where that is not CUDA; "" where it is.
@@ -516,6 +560,7 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   if (trace.merged)
     throw input_error({path}, "a trace of several ranks in one file, which run --one-file has written for Perfetto",
                       "Give the folder that run --trace writes without --one-file, with a file per rank");
+  handler.take_the_rest();
   handler.choose_device();
   if (const std::string platform = other_platform(trace); !platform.empty())
     throw input_error({path}, fmt::format("a trace of {}, whose kernels are not known here", platform),
@@ -524,9 +569,27 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   return trace;
 }
 
+namespace {
+
+// Archives and other files that are no text are called what they are.
+void refuse_binary(const std::filesystem::path& path) {
+  constexpr std::size_t kHead = 512;                    // a tar archive is named within it
+  if (!std::filesystem::is_regular_file(path)) return;  // a pipe is read once
+  std::string head(kHead, '\0');
+  const std::unique_ptr<std::istream> in = open_text(path);
+  in->read(head.data(), static_cast<std::streamsize>(head.size()));  // where it is damaged, the next reader says so
+  head.resize(static_cast<std::size_t>(in->gcount()));
+  if (const std::optional<BinaryFormat> format = binary_format(head))
+    throw input_error({path.string()}, fmt::format("the file is {}, and no trace", format->name),
+                      std::string(format->remedy));
+}
+
+}  // namespace
+
 KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path))
     throw input_error({path.string()}, "is a folder, where one trace is due", "Name one of the traces in it");
+  refuse_binary(path);
   const std::unique_ptr<std::istream> in = open_text(path);
   return read_kineto_trace(*in, path.string());
 }

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
-#include "models/workload/module_notes.h"
 #include "models/workload/workload.h"
+#include "models/workload/workload_notes.h"
 #include "plan/torchrec_types.h"
 
 namespace shardsim {

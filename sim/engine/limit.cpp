@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "program/timeline/host_waits.h"
+#include "program/timeline/rank_times.h"
 
 namespace shardsim {
 namespace {

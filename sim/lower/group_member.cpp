@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "program/shard_rows.h"
+#include "program/program.h"
 #include "sim/lower/known_shares.h"
 
 namespace shardsim {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "program/program.h"
-#include "program/shard_rows.h"
 
 namespace shardsim {
 namespace {

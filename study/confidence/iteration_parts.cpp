@@ -12,7 +12,7 @@
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/learned_model.h"
-#include "program/timeline/op_kind.h"
+#include "program/timeline/timeline.h"
 #include "study/confidence/class_errors.h"
 #include "topology/spec/gpu_models.h"
 

@@ -11,7 +11,7 @@
 #include "base/tree/tree_editor.h"
 #include "base/tree/yaml_text.h"
 #include "models/compute/gpus/gpu_constants.h"
-#include "models/workload/module_notes.h"
+#include "models/workload/workload_notes.h"
 #include "plan/plan_file.h"
 #include "study/import/imported_workload.h"
 #include "study/planning/prepared_case.h"

@@ -1,5 +1,3 @@
-#include "models/workload/module_notes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "base/text.h"
 #include "models/collective/collective.h"
+#include "models/workload/workload_notes.h"
 #include "study/notes/notes.h"
 
 namespace shardsim {

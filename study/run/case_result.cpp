@@ -7,7 +7,7 @@
 #include "base/workers.h"
 #include "plan/memory_model.h"
 #include "plan/torchrec_types.h"
-#include "program/timeline/host_waits.h"
+#include "program/timeline/rank_times.h"
 #include "program/timeline/timeline.h"
 #include "sim/engine/known_reductions.h"
 #include "sim/engine/op_work.h"

@@ -7,8 +7,8 @@
 #include <exception>
 #include <new>
 
+#include "base/error.h"
 #include "base/packed.h"
-#include "base/system_failure.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "plan/plan.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "program/shard_rows.h"
+#include "program/program.h"
 #include "sim/lower/group_member.h"
 #include "sim/lower/known_shares.h"
 #include "sim/lower/touched_rows.h"

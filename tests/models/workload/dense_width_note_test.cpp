@@ -1,8 +1,7 @@
-#include "models/workload/dense_widths.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "models/workload/workload_notes.h"
 #include "tests/base/error_text.h"
 #include "tests/models/workload_text.h"
 

@@ -1,4 +1,4 @@
-#include "models/workload/module_notes.h"
+#include "models/workload/workload_notes.h"
 
 #include <doctest/doctest.h>
 

@@ -24,7 +24,7 @@
 #include "study/confidence/iteration_judge.h"
 #include "study/notes/notes.h"
 #include "study/planning/prepared_case.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 #include "study/result/result_fields.h"
 #include "study/run/case_result.h"
 #include "study/run/study.h"

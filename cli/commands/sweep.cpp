@@ -22,7 +22,6 @@
 #include "study/sweep/point_simulator.h"
 #include "study/sweep/read_sweep.h"
 #include "study/sweep/run_sweep.h"
-#include "study/sweep/slurm_job.h"
 
 namespace shardsim {
 namespace {

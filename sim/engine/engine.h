@@ -9,6 +9,7 @@
 #include "program/program.h"
 #include "program/timeline/timeline.h"
 #include "sim/engine/network.h"
+#include "sim/engine/op_work.h"
 #include "sim/engine/path.h"
 #include "topology/graph/cluster.h"
 
@@ -75,5 +76,12 @@ ComparedSimulation simulate_on_both(const Program& program, const Cluster& clust
 // Returns the length of the steady iteration, and nothing else.
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options);
+
+// The stream of a rank that limits an iteration of so many seconds: the one that works longest, collectives apart.
+// Streams overlap, so each counts by itself. The host works ahead of the GPU, so it is the limit only if the GPU waits
+// for it. If the host is busiest, but has idle time and no GPU waits for it, the busiest of the other streams is
+// returned.
+Utilisation limiting_rank(const Program& program, const std::vector<OpWork>& works, const Timeline& timeline,
+                          double iteration_seconds);
 
 }  // namespace shardsim

@@ -9,7 +9,6 @@
 #include "program/program.h"
 #include "sim/lower/dense/dense_steps.h"
 #include "sim/memory/buffer_sizes.h"
-#include "sim/memory/dense_activations.h"
 
 namespace shardsim {
 namespace {

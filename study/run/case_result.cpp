@@ -9,7 +9,6 @@
 #include "plan/torchrec_types.h"
 #include "program/timeline/rank_times.h"
 #include "program/timeline/timeline.h"
-#include "sim/engine/known_reductions.h"
 #include "sim/engine/op_work.h"
 #include "sim/engine/steady_timeline.h"
 #include "study/notes/notes.h"

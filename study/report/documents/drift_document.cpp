@@ -8,7 +8,7 @@
 #include "base/document/cells.h"
 #include "base/text.h"
 #include "study/drift/resharding.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 
 namespace shardsim {
 namespace {

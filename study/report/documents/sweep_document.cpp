@@ -14,9 +14,8 @@
 #include "study/report/documents/sweep_charts.h"
 #include "study/report/documents/sweep_notes.h"
 #include "study/report/page.h"
-#include "study/report/sure_cells.h"
-#include "study/report/unit_words.h"
-#include "study/sweep/amount.h"
+#include "study/report/wording.h"
+#include "study/sweep/axis.h"
 
 namespace shardsim {
 namespace {

@@ -15,7 +15,7 @@
 #include "study/notes/slower_hardware.h"
 #include "study/report/documents/sweep_charts.h"
 #include "study/report/documents/sweep_notes.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 #include "study/result/hardware.h"
 #include "study/sweep/point_cases.h"
 

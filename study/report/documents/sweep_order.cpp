@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/text.h"
-#include "study/sweep/amount.h"
+#include "study/sweep/axis.h"
 
 namespace shardsim {
 namespace {

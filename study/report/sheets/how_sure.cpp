@@ -14,7 +14,7 @@
 #include "study/notes/slower_hardware.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/published_iterations.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 #include "study/result/case_figures.h"
 
 namespace shardsim {

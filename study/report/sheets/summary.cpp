@@ -12,12 +12,10 @@
 #include "study/report/sheets/planner_sheets.h"
 #include "study/report/sheets/published_iterations.h"
 #include "study/report/sheets/result_sheets.h"
-#include "study/report/sure_cells.h"
-#include "study/report/unit_words.h"
+#include "study/report/wording.h"
 #include "study/result/case_figures.h"
 
 namespace shardsim {
-
 namespace {
 
 constexpr std::size_t kWorkloadsInWords = 6;

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "study/report/sheets/how_sure.h"
 #include "study/report/sheets/result_sheets.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 #include "study/result/choices.h"
 #include "tests/base/error_text.h"
 #include "tests/study/report/sample_study.h"

@@ -1,4 +1,4 @@
-#include "study/confidence/iteration_parts.h"
+#include "study/confidence/iteration_judge.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "study/report/unit_words.h"
+#include "study/report/wording.h"
 
 #include <doctest/doctest.h>
 

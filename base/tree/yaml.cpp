@@ -13,6 +13,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/encoding.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_builder.h"

@@ -1,4 +1,4 @@
-#include "base/utf16.h"
+#include "base/encoding.h"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "program/program.h"
-#include "sim/engine/path.h"
+#include "sim/engine/engine.h"
 
 namespace shardsim {
 

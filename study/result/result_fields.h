@@ -4,7 +4,7 @@
 
 #include "program/program_table.h"
 #include "program/timeline/timeline_fields.h"
-#include "study/confidence/interval_fields.h"
+#include "study/confidence/interval.h"
 #include "study/result/case_figures.h"
 #include "study/result/cross_check.h"
 #include "study/result/planner_fields.h"

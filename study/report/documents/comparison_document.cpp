@@ -10,7 +10,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "study/report/sheets/result_sheets.h"
-#include "validate/comparison/observed_conditions.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {

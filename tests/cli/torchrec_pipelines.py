@@ -148,8 +148,10 @@ BOUNDS_APART = {
     "iterations, median error": 0.10,
     "iterations where the GPU is stated, worst error": 0.19,
     "ratios, median error": 0.08,
-    "ratios, worst error": 0.46,
-    "ratios, worst error, of times in which the process ran": 0.37,
+    # 45.2 and 36.3 before the update of a batch waited for the prefetch of the next one, as FBGEMM's does: the cache without room for two
+    # batches against UVM became 1 % shorter, against the cache with room it came 5 points nearer (27.4, had been 32.8).
+    "ratios, worst error": 0.47,
+    "ratios, worst error, of times in which the process ran": 0.38,
     "ratios, share in the wrong order": 0.23,
     "ratios, share in the wrong order, t071 as measured again": 0.10,
     "ratios, share in the wrong order, of times in which the process ran": 0.10,

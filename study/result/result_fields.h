@@ -328,6 +328,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.take("beyond_torchrec", result.beyond_torchrec);
   visit.field("iteration_ms_at_observed_payload", result.iteration_ms_at_observed_payload);
   visit.take("iteration_ms_without_duplicates", result.iteration_ms_without_duplicates);
+  visit.take("iteration_ms_with_modules_apart", result.iteration_ms_with_modules_apart);
   visit.take("iteration_ms_without_averages", result.iteration_ms_without_averages);
   visit.take("iteration_ms_with_averages", result.iteration_ms_with_averages);
   visit.group_if("job", result.job, [&](auto& inner, auto& job) {

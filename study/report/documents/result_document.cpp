@@ -160,7 +160,8 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   if (medium == Medium::screen && !judged) add(order_sentence(study, true), Role::summary);  // a page tells of all
   if (medium == Medium::screen) add(slower_hardware_warning(study), Role::notice);           // elsewhere a note does
   if (medium == Medium::screen && !judged) add(evidence_sentence(study), Role::notice);      // elsewhere How sure does
-  if (medium == Medium::screen) add(levers_text(study), Role::summary);  // elsewhere they stand beside their case
+  if (medium == Medium::screen) add(levers_text(study), Role::summary);     // elsewhere they stand beside their case
+  if (medium == Medium::screen) add(modules_warning(study), Role::notice);  // elsewhere a note does
   // Elsewhere How sure says it, and on a screen that is full of cases their question marks do.
   constexpr std::size_t kFewCases = 8;
   if (medium == Medium::screen && !judged && study.cases.size() <= kFewCases) add(doubt_sentence(study), Role::summary);
@@ -215,8 +216,8 @@ void add_first_screen(Document& page, const StudyResult& study) {
     page.blocks.emplace_back(Paragraph{why, Role::summary});
   if (const std::string levers = levers_text(study); !levers.empty())
     page.blocks.emplace_back(Paragraph{levers, Role::summary});
-  if (const std::string warning = slower_hardware_warning(study); !warning.empty())
-    page.blocks.emplace_back(Paragraph{warning, Role::notice});
+  for (const std::string& warning : {slower_hardware_warning(study), modules_warning(study)})
+    if (!warning.empty()) page.blocks.emplace_back(Paragraph{warning, Role::notice});
   if (!study.comparisons.empty() || !published_iterations(study).empty()) return;
   const std::string order = order_sentence(study);
   page.add(table_section(

@@ -123,6 +123,7 @@ void add_slower_hardware_notes(StudyResult& study, const Scenario& scenario) {
     const std::vector<std::size_t> beaten = beaten_on_better_hardware(all.time, all.times);
     if (beaten.empty()) continue;
     item.beats_better_hardware = lead_text(all.time, all.times, beaten);
+    if (item.placements != all.rivals[beaten.front()]->placements) item.why_better_hardware_loses = kAnotherPlan;
     item.notes.push_back(order_note(all, beaten));
   }
 }

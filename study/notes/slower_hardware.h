@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "study/result/hardware.h"
@@ -33,6 +34,11 @@ struct TimeOnHardware {
 // slowest first.
 std::vector<std::size_t> beaten_on_better_hardware(const TimeOnHardware& fast,
                                                    const std::vector<TimeOnHardware>& others);
+
+// Why a plan on better hardware may be slower, and what to do, in a sentence.
+inline constexpr std::string_view kAnotherPlan =
+    "The planner uses what the better hardware has more of for another plan: 'plan: {file: FILE}' keeps the faster "
+    "one there.";
 
 // "2.4 % faster than A and 1.1 % faster than B and 2 more": of `beaten`, as above and not empty, three by name.
 std::string lead_text(const TimeOnHardware& fast, const std::vector<TimeOnHardware>& others,

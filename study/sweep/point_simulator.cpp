@@ -155,6 +155,15 @@ PointResult PointSimulator::simulated(std::size_t point) {
   return result;
 }
 
+std::optional<WithoutDuplicates> PointSimulator::without_duplicates(std::size_t point) {
+  const Case item = cases_.at(point);
+  if (!asks_without_duplicates(item)) return std::nullopt;
+  return done_in_case(item, [&] {
+    const Scenario scenario;
+    return shardsim::without_duplicates({scenario, item, cluster_of(item), plan_for(item, point).plan()});
+  });
+}
+
 PointResult PointSimulator::simulate(std::size_t point) {
   PointResult result;
   try {

@@ -109,7 +109,26 @@ class SweepRunner {
     std::vector<PointResult> all;
     for (std::optional<PointResult>& each : results) all.push_back(std::move(*each));
     outcome.result = sweep_result(sweep_, std::move(all));
+    if (run_.told) add_without_duplicates(*outcome.result);
     run_.write(*outcome.result);
+  }
+
+  // Each in a process of its own: a network may allow one engine in a process, and what is only told in passing ends no
+  // sweep, whatever becomes of it.
+  void add_without_duplicates(SweepResult& result) const {
+    std::vector<WorkerTask> tasks;
+    for (const std::size_t point : run_.told(result)) {
+      WorkerTask task;
+      task.name = "index_dedup of " + sweep_.base.name;
+      task.run = [this, point] { return packed(PointSimulator(sweep_).without_duplicates(point)); };
+      task.taken = [&result, point](std::string_view bytes) {
+        if (const auto without = unpacked<std::optional<WithoutDuplicates>>(bytes))
+          result.without_duplicates.emplace(point, *without);
+      };
+      task.failed = [](const Error&) {};
+      tasks.push_back(std::move(task));
+    }
+    run_in_workers(tasks, {std::max(run_.planners, 1), {}, run_.interrupted});
   }
 
   const Sweep& sweep_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "study/sweep/crew.h"
 #include "study/sweep/sweep.h"
@@ -30,6 +31,8 @@ struct SweepRun {
   std::function<void(const std::string& sentence)> note{};
   std::function<void(std::size_t done, std::size_t total)> progress{};  // of this run's points; may be empty
   std::function<bool()> interrupted{};                                  // may be empty
+  // The points that are simulated with index_dedup, too, for those who read the result; may be empty.
+  std::function<std::vector<std::size_t>(const SweepResult&)> told{};
   // Writes the result files, when every point is finished; no other process does so meanwhile.
   std::function<void(const SweepResult&)> write;
 };

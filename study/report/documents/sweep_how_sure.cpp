@@ -122,17 +122,6 @@ std::vector<std::string> price_texts(const SweepResult& result) {
   return texts;
 }
 
-bool is_of_cluster(const Axis& axis) {
-  return axis.path == "cluster" || axis.path.starts_with("cluster.");
-}
-
-bool differ_in_clusters_alone(const Sweep& sweep, std::size_t a, std::size_t b) {
-  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
-  for (std::size_t d = 0; d < at.size(); ++d)
-    if (at[d] != there[d] && !std::ranges::all_of(sweep.dimensions[d].axes, is_of_cluster)) return false;
-  return true;
-}
-
 // Returns the first point of each cluster, of points in order, `most` at most.
 std::vector<std::size_t> first_of_clusters(const Sweep& sweep, const std::vector<std::size_t>& points,
                                            std::size_t most) {

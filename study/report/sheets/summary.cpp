@@ -233,8 +233,10 @@ std::string slower_hardware_warning(const StudyResult& study) {
     if (best != nullptr && !best->beats_better_hardware.empty())
       return fmt::format(
           "{} is {}, although nothing of its cluster is faster: that is no advice to take it, and no chance is stated. "
-          "The notes say where it comes from.",
-          best->name, best->beats_better_hardware);
+          "{}",
+          best->name, best->beats_better_hardware,
+          best->why_better_hardware_loses.empty() ? "The notes say where it comes from."
+                                                  : best->why_better_hardware_loses);
   }
   return "";
 }

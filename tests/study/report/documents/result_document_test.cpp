@@ -295,6 +295,9 @@ TEST_CASE("a first screen warns of a case that is the fastest although its hardw
   CHECK_FALSE(has(screen(), "although nothing of its cluster is faster"));
   study.cases[0].beats_better_hardware = "2.2 % faster than base";
   CHECK(has(screen(), "slow is 2.2 % faster than base, although nothing of its cluster is faster: that is no advice"));
+  CHECK(has(screen(), "The notes say where it comes from."));
+  study.cases[0].why_better_hardware_loses = "It has another plan.";
+  CHECK(has(screen(), "no chance is stated. It has another plan."));
 }
 
 }  // namespace shardsim::result_document_test

@@ -19,6 +19,7 @@ struct PathStep {
   double slowed = 0;  // of `seconds`: lost because a link, or the GPU, is shared
   int link = -1;      // transfer: of the cluster; -1: nothing moves for this rank
   int beside = -1;    // the operation with which a slowed transfer shares its link longest; -1: none
+  double drawn = 1;   // transfer: of its link's rate, the most that the collective's own algorithm takes
   bool operator==(const PathStep&) const = default;
 };
 

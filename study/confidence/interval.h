@@ -16,6 +16,7 @@ struct UncertainPart {
   double scale = 0;         // of ln(observed / predicted)
   bool guessed = false;     // whether it hangs on a constant that is a guess
   double fitted_share = 1;  // as IterationPart's
+  double beneath_ms = 0;    // likewise
   bool operator==(const UncertainPart&) const = default;
 };
 
@@ -42,8 +43,13 @@ struct Interval {
   double placement_scale() const;      // standard deviation of the placements
   double expected(double told) const;  // a time of the placement that is told, on average over all of them
   double scale() const;                // of the whole
+  bool is_set_by_host() const;         // all of the iteration: what GPUs do beside it changes nothing
   bool operator==(const Interval&) const = default;
 };
+
+// Standard deviation over the placements of hot rows below which nothing is to be said of them: times are told to four
+// digits.
+inline constexpr double kTellingPlacement = 1e-4;
 
 // Our errors, as far as published times tell them.
 class ErrorModel {

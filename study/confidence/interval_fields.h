@@ -28,7 +28,7 @@ void fields(Visitor& visit, MaybeConst<UncertainPart> auto& part) {
   visit.field("ms", part.ms);
   visit.field("error_scale", part.scale);
   visit.field("guessed", part.guessed);
-  visit(part.fitted_share);
+  visit(part.fitted_share, part.beneath_ms);
 }
 
 template <typename Visitor>

@@ -238,10 +238,14 @@ std::vector<IterationPart> parts_of(const Case& item, double ms, const Timeline&
   double known = 0;
   for (const PathTime& each : path) {
     parts.push_back(part_of(each, item, timeline, guesses));
+    parts.back().beneath_ms = each.beneath_ms;
     known += each.ms;
   }
   if (parts.empty()) return {{"kernel", ms, false, {}}};
-  for (IterationPart& part : parts) part.ms *= ms / known;
+  for (IterationPart& part : parts) {
+    part.ms *= ms / known;
+    part.beneath_ms *= ms / known;
+  }
   return parts;
 }
 

@@ -21,6 +21,12 @@ std::string network_name(const std::string& transport) {
 }
 
 std::string sentence(const TimeOnCluster& first, const TimeOnCluster& second) {
+  if (first.set_by_host && second.set_by_host)
+    return fmt::format(
+        "'{}' and '{}' come out alike to the last digit, for the host sets the time on both, with the same times of "
+        "its "
+        "own in the model: what their GPUs and networks differ in is hidden beside it.",
+        first.cluster, second.cluster);
   const std::string networks =
       first.transport == second.transport
           ? "nothing in which they differ has a time of its own in the model"

@@ -13,10 +13,12 @@ struct TimeOnCluster {
   std::string transport;  // of its network between nodes
   std::string asked;      // what else decides the time: workload, batch, GPUs, plan; alike where the texts are
   double ms = 0;
+  bool set_by_host = false;  // Interval::is_set_by_host()
 };
 
-// Sentences on clusters of different names whose times are the same to the last bit, each pair once: the model has
-// nothing that tells them apart, and that is no evidence that they are equally fast.
+// Sentences on clusters of different names whose times are the same to the last bit, each pair once: their hosts
+// hide what differs, or the model has nothing that tells them apart, and that is no evidence that they are equally
+// fast.
 std::vector<std::string> alike_clusters(const std::vector<TimeOnCluster>& times);
 
 struct Scenario;

@@ -49,7 +49,7 @@ void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PathTime> auto& time) {
-  visit(time.operation, time.op_class, time.ms);
+  visit(time.operation, time.op_class, time.ms, time.beneath_ms);
 }
 
 template <typename Visitor>

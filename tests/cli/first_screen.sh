@@ -87,7 +87,7 @@ check "-v prints the details, too" cmp -s whole verbose
 fits 'a sequence with duplicates' run scenarios/toy.yaml --case row_wise -o out/duplicates
 says 'index_dedup' "With .index_dedup: true. in the workload, .* the iteration would take 0[.][0-9]+ ms, [0-9]+ % less"
 fits 'an eager host' run scenarios/toy.yaml --case row_wise --set software=torchrec_eager -o out/eager
-says 'other software' "For [0-9]+ % of the iteration a GPU waits for its host: .*--set software=torchrec_compiled"
+says 'other software' "For [0-9]+ % of the iteration a GPU only waits for its host: .*--set software=torchrec_compiled"
 
 # next NAME ARGUMENTS...: what a run says to do next, runs.
 next() {

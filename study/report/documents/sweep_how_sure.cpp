@@ -90,7 +90,7 @@ NoteList placement_notes(const SweepResult& result) {
   for (const PointResult& each : result.results)
     if (each.interval) most = std::max(most, each.interval->placement_scale());
   NoteList list;
-  if (most == 0 || result.results.size() < 2) return list;
+  if (most < kTellingPlacement || result.results.size() < 2) return list;
   list.notes.push_back(
       {fmt::format(
            "Where its hot rows lie moves the time of a point by up to {:.2g} % (standard deviation). Each is told "
@@ -336,7 +336,7 @@ NoteList alike_notes(const SweepResult& result, const std::vector<std::size_t>& 
       for (const Axis& axis : result.sweep->dimensions[d].axes)
         if (!axis.path.starts_with("cluster")) others += "\n" + axis.values[at[d]].text;
     const IterationSetting& setting = here.interval->setting;
-    times.push_back({setting.cluster, setting.transport, others, here.iteration_ms});
+    times.push_back({setting.cluster, setting.transport, others, here.iteration_ms, here.interval->is_set_by_host()});
   }
   NoteList list;
   for (std::string& text : alike_clusters(times)) list.notes.push_back({std::move(text), ""});

@@ -39,7 +39,8 @@ std::string order_lever(const WorkloadCases& group, const CaseResult& best) {
 std::string host_lever(const CaseResult& item, const std::string& name) {
   if (!item.host || !waits_for_eager_host(item)) return "";
   return fmt::format(
-      "For {:.0f} % of {} a GPU waits for its host: no machine and no plan helps as much as '--set software={}' may.",
+      "For {:.0f} % of {} a GPU only waits for its host: no machine and no plan helps as much as '--set software={}' "
+      "may.",
       waiting_percent(item), name, item.host->with_graph);
 }
 

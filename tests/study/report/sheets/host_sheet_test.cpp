@@ -31,7 +31,7 @@ TEST_CASE("where the host of eager software holds the fastest iteration up, the 
   StudyResult study = one_case();
   study.cases[0].host = HostFigures{"torchrec_eager", 0, 90, 85, "torchrec_compiled"};
   CHECK(levers_text(study) ==
-        "For 85 % of the iteration a GPU waits for its host: no machine and no plan helps as much as '--set "
+        "For 85 % of the iteration a GPU only waits for its host: no machine and no plan helps as much as '--set "
         "software=torchrec_compiled' may.");
   study.cases[0].iteration_ms_without_duplicates = 28;
   CHECK(levers_text(study).find("72 % less. For 85 %") != std::string::npos);

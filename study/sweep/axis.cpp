@@ -17,17 +17,27 @@ namespace {
 constexpr int kRangeDigits = 12, kDrawnDigits = 6;
 constexpr double kLastStep = 1e-9;  // of a step: rounding must not leave out the last value
 
+// "flexshard_3tier (bandwidths: simulated)": the name of a map and what it says beside.
+std::string name_and_rest(const Tree& map) {
+  const Tree* const name = map.find("name");
+  if (name == nullptr || name->kind != Tree::Kind::scalar) return flow_text(map);
+  if (map.fields.size() == 1) return name->scalar;
+  Tree rest = map;
+  std::erase_if(rest.fields, [](const auto& field) { return field.first == "name"; });
+  const std::string text = flow_text(rest);  // in braces
+  return fmt::format("{} ({})", name->scalar, std::string_view(text).substr(1, text.size() - 2));
+}
+
 AxisValue axis_value(const Tree& stated, const std::string& path) {
   AxisValue value{stated, "", {}};
   if (stated.kind == Tree::Kind::scalar) {
     value.text = stated.scalar;
     if (!stated.quoted || !stated.scalar.empty()) value.amount = amount_of(stated.scalar);
   } else if (stated.kind == Tree::Kind::map) {
-    const Tree *label = stated.find("label"), *name = stated.find("name");
+    const Tree* const label = stated.find("label");
     value.text = label != nullptr ? scalar_text(*label, "a text") : "";
     std::erase_if(value.tree.fields, [](const auto& field) { return field.first == "label"; });
-    const bool named = name != nullptr && name->kind == Tree::Kind::scalar && stated.fields.size() == 1;
-    if (value.text.empty()) value.text = named ? name->scalar : flow_text(value.tree);
+    if (value.text.empty()) value.text = name_and_rest(value.tree);
   } else if (stated.kind == Tree::Kind::null) {
     throw input_error(stated.place, fmt::format("axis {} has an empty value", excerpt(path)), "Write one");
   } else {

@@ -137,10 +137,13 @@ Difference by_parts(double first_ms, const Interval& first, double second_ms, co
 }  // namespace
 
 Difference difference_of(double first_ms, const Interval& first, double second_ms, const Interval& second) {
-  const bool one_host =
-      first.setting.cluster == second.setting.cluster && first.setting.software == second.setting.software &&
-      first.setting.version == second.setting.version && first.is_set_by_host() && second.is_set_by_host();
-  if (!one_host) return by_parts(first_ms, first, second_ms, second);
+  const double apart = std::abs(std::log(second.expected(second_ms) / first.expected(first_ms)));
+  const bool same_host = first.setting.cluster == second.setting.cluster &&
+                         first.setting.software == second.setting.software &&
+                         first.setting.version == second.setting.version;
+  // Of two further apart, another host would let the GPUs of one of them set its time.
+  if (!same_host || apart >= kRepeatScale || !first.is_set_by_host() || !second.is_set_by_host())
+    return by_parts(first_ms, first, second_ms, second);
   Difference difference = by_parts(first_ms, host_alone(first, first_ms), second_ms, host_alone(second, second_ms));
   difference.one_host = true;
   return difference;

@@ -20,7 +20,7 @@ struct Difference {
   double log_ratio = 0;  // ln(second / first), predicted: on average over the placements of hot rows
   double scale = 0;      // of its error
   double unlike = 0;  // share of the iterations, 0 to 1, that one spends in kinds of parts in which the other does not
-  bool one_host = false;  // both are set by the same host, whose error is common to both
+  bool one_host = false;  // the same host sets both, which take as long but for what runs differ by
 
   double first_is_faster() const;  // chance, 0 to 1
   // The same of two that are known to differ by more than this, of ln(second / first); needs a scale above 0.

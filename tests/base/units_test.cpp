@@ -108,7 +108,7 @@ TEST_CASE("units are case-sensitive, belong to their quantity, and stand after a
   }
   CHECK_THROWS_AS(rate("4 GB"), Error);
   CHECK_THROWS_AS(seconds("4 S"), Error);
-  CHECK_THROWS_AS(seconds("4 min"), Error);
+  CHECK_THROWS_AS(seconds("4 Min"), Error);
 }
 
 TEST_CASE("signs stand only where a key allows them") {

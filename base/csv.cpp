@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/encoding.h"
 #include "base/text.h"
 
 namespace shardsim {

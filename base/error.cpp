@@ -1,6 +1,14 @@
 #include "base/error.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <string>
 
 #include "base/text.h"
 
@@ -50,6 +58,50 @@ Error input_error(const Place& place, const std::string& wrong, const std::strin
 
 Error run_error(const std::string& what_failed, const std::string& remedy) {
   return {Failure::run, Place{}, what_failed, remedy};
+}
+
+Error out_of_memory(const std::string& file) {
+  return {Failure::run, Place{file}, "out of memory",
+          "Give the process more memory (ulimit -v), or use fewer ranks or a smaller case"};
+}
+
+bool memory_is_limited() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+Error system_failure(const std::system_error& error) {
+  const std::string why = error.code().message();
+  switch (error.code().value()) {
+    case EAGAIN:  // also where there is no room for the stack of a thread
+      return run_error("a thread cannot be started: " + why,
+                       "Allow more threads (ulimit -u) or more memory (ulimit -v), or use fewer ranks and threads");
+    case EMFILE:
+    case ENFILE:
+      return run_error("no file descriptor is left: " + why, "Allow more of them (ulimit -n), or use fewer ranks");
+    case ENOMEM:
+      return out_of_memory();
+    default:
+      return run_error("the system refused: " + why, "Look at the limits of the process (ulimit -a)");
+  }
+}
+
+// Nothing in the handler allocates: the line is made beforehand.
+void end_where_memory_lacks_anywhere() {
+  static const std::string line = "error: " + std::string(out_of_memory().what()) + "\n";
+  static const std::terminate_handler before = std::get_terminate();
+  std::set_terminate([] {
+    try {
+      if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+      static std::atomic_flag said;
+      while (said.test_and_set()) ::pause();  // another thread is ending the process
+      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+      ::_exit(1);
+    } catch (...) {  // a fault of ours
+    }
+    before();
+  });
 }
 
 }  // namespace shardsim

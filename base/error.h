@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace shardsim {
 
@@ -40,5 +41,20 @@ class Error : public std::runtime_error {
 // Shorthands for the two most frequent kinds.
 Error input_error(const Place& place, const std::string& wrong, const std::string& remedy);
 Error run_error(const std::string& what_failed, const std::string& remedy);
+
+// An Error for memory that the process did not get (std::bad_alloc), at the file that it was for where there is one.
+// Failure::run; the caller throws it.
+Error out_of_memory(const std::string& file = "");
+
+// True when the address space of the process is limited (ulimit -v).
+bool memory_is_limited();
+
+// An Error for something that the system refused to a process, which says the cause and what to do: std::thread and
+// sockets throw only a number. Failure::run; the caller throws it.
+Error system_failure(const std::system_error& error);
+
+// From here on, lack of memory ends the process with one line on stderr and exit code 1 also where nobody can catch
+// std::bad_alloc: in a thread beside the main one, or in a destructor.
+void end_where_memory_lacks_anywhere();
 
 }  // namespace shardsim

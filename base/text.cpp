@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <numeric>
 #include <sstream>
 #include <string_view>
+
+#include "base/encoding.h"
 
 namespace shardsim {
 namespace {
@@ -33,35 +34,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t mo
 
 // The longest name worth comparing: a text longer than any name of ours is no misspelling of one.
 constexpr std::size_t kLongestName = 256;
-
-std::size_t continuation_bytes(unsigned char lead) {
-  if (lead < 0x80) return 0;
-  if (lead >= 0xc2 && lead < 0xe0) return 1;
-  if (lead >= 0xe0 && lead < 0xf0) return 2;
-  if (lead >= 0xf0 && lead < 0xf5) return 3;
-  return std::string_view::npos;
-}
-
-// Second bytes that would make an overlong form, a surrogate, or a code point above U+10FFFF.
-bool second_byte_allowed(unsigned char lead, unsigned char second) {
-  if (lead == 0xe0) return second >= 0xa0;
-  if (lead == 0xed) return second < 0xa0;
-  if (lead == 0xf0) return second >= 0x90;
-  if (lead == 0xf4) return second < 0x90;
-  return true;
-}
-
-// Bytes of the UTF-8 character at `at`; 0 when it is none.
-std::size_t character_length(std::string_view text, std::size_t at) {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  const std::size_t more = continuation_bytes(lead);
-  if (more == std::string_view::npos || at + more >= text.size()) return 0;
-  for (std::size_t i = 1; i <= more; ++i) {
-    if ((static_cast<unsigned char>(text[at + i]) & 0xc0) != 0x80) return 0;
-  }
-  if (more > 0 && !second_byte_allowed(lead, static_cast<unsigned char>(text[at + 1]))) return 0;
-  return more + 1;
-}
 
 bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
@@ -280,74 +252,6 @@ std::string wrapped(const std::string& text, int width, const std::string& inden
     if (display_width(line) > width) line = clipped(line, width);
   }
   return line.size() > indent.size() ? result + line + "\n" : result;
-}
-
-namespace {
-
-// True only if all eight bytes are printable ASCII, as nearly all of the files are that a command reads at its start.
-bool are_printable_ascii(const char* eight) {
-  constexpr std::uint64_t kEach = 0x0101010101010101, kHighest = 0x80 * kEach;
-  std::uint64_t bytes = 0;
-  std::memcpy(&bytes, eight, sizeof bytes);
-  return ((bytes | (bytes - 0x20 * kEach) | (bytes + kEach)) & kHighest) == 0;
-}
-
-}  // namespace
-
-std::optional<BinaryFormat> binary_format(std::string_view bytes) {
-  using namespace std::string_view_literals;
-  struct Signature {
-    std::string_view bytes;
-    BinaryFormat format;
-  };
-  constexpr std::string_view kInPython =
-      "Load it in Python and write its content as JSON, of a plan of TorchRec json.dump(plan._serialize(), file)";
-  constexpr std::string_view kUnpack = "Unpack it first";
-  static constexpr Signature kSignatures[] = {
-      {"PK\x03\x04"sv,
-       {"a ZIP archive, as torch.save makes, too",
-        "Unpack it; what torch.save wrote, load in Python and write as JSON"}},
-      {"\x1f\x8b"sv, {"compressed by gzip", kUnpack}},
-      {"\x28\xb5\x2f\xfd"sv, {"compressed by zstd", kUnpack}},
-      {"\xfd\x37zXZ"sv, {"compressed by xz", kUnpack}},
-      {"BZh"sv, {"compressed by bzip2", kUnpack}},
-      {"\x80\x02"sv, {"a pickle of Python", kInPython}},
-      {"\x80\x03"sv, {"a pickle of Python", kInPython}},
-      {"\x80\x04"sv, {"a pickle of Python", kInPython}},
-      {"\x80\x05"sv, {"a pickle of Python", kInPython}},
-      {"\x93NUMPY"sv, {"an array of numpy", "Write its numbers as text"}},
-      {"SQLite format 3"sv, {"a database of SQLite", "Export what is asked for as text"}},
-      {"\x89HDF"sv, {"a file of HDF5", "Give a text file"}},
-      {"PAR1"sv, {"a file of Parquet", "Write its rows as CSV"}},
-      {"\xff\xfe"sv, {"text in UTF-16", "Save it as UTF-8"}},
-      {"\xfe\xff"sv, {"text in UTF-16", "Save it as UTF-8"}}};
-  for (const Signature& each : kSignatures)
-    if (bytes.starts_with(each.bytes)) return each.format;
-  constexpr std::size_t kTarName = 257;  // where the name of the format stands
-  if (bytes.size() > kTarName && bytes.substr(kTarName).starts_with("ustar"))
-    return BinaryFormat{"a tar archive", kUnpack};
-  return std::nullopt;
-}
-
-bool is_plain_text(std::string_view text, std::size_t& bad_offset) {
-  const auto is_plain_ascii = [](char c) { return c >= 0x20 && c < 0x7f; };
-  constexpr std::size_t kAtOnce = sizeof(std::uint64_t);
-  for (std::size_t at = 0; at < text.size();) {
-    if (at + kAtOnce <= text.size() && are_printable_ascii(text.data() + at)) {
-      at += kAtOnce;
-      continue;
-    }
-    const char c = text[at];
-    if (is_plain_ascii(c)) {
-      ++at;
-      continue;
-    }
-    const std::size_t length = character_length(text, at);
-    bad_offset = at;
-    if (length == 0 || (is_control(c) && c != '\t' && c != '\n' && c != '\r')) return false;
-    at += length;
-  }
-  return true;
 }
 
 std::string with_thousands(std::int64_t number) {

@@ -86,17 +86,6 @@ std::string clipped(const std::string& text, int width);
 // Words of one paragraph on lines of at most `width` columns, each line led by `indent` and ending in a line feed.
 std::string wrapped(const std::string& text, int width, const std::string& indent);
 
-// True when the text holds no byte that only a binary file has (NUL and other control characters but tab and line ends)
-// and is well-formed UTF-8. `bad_offset` is where it first is not.
-bool is_plain_text(std::string_view text, std::size_t& bad_offset);
-
-// What a file that is no text is, "a ZIP archive", and how the text is got from it; nothing where its first bytes do
-// not say it.
-struct BinaryFormat {
-  std::string_view name, remedy;
-};
-std::optional<BinaryFormat> binary_format(std::string_view bytes);
-
 // 1234567 as "1,234,567".
 std::string with_thousands(std::int64_t number);
 

@@ -14,14 +14,18 @@
 namespace shardsim {
 namespace {
 
-// A unit is worth 10^tens * 2^twos of the base unit, so that both readings below are exact.
+// A unit is worth times * 10^tens * 2^twos of the base unit, so that both readings below are exact.
 struct Unit {
   std::string_view name;
   int tens;
   int twos;
+  int times = 1;
 };
 
 constexpr std::array kTimeUnits = {Unit{"ns", -9, 0}, Unit{"us", -6, 0}, Unit{"ms", -3, 0}, Unit{"s", 0, 0}};
+// Those that people write pauses and limits in, too; times are told in the ones above.
+constexpr std::array kTimesRead = {Unit{"ns", -9, 0},    Unit{"us", -6, 0},   Unit{"ms", -3, 0},     Unit{"s", 0, 0},
+                                   Unit{"min", 1, 0, 6}, Unit{"h", 2, 0, 36}, Unit{"day", 2, 0, 864}};
 
 constexpr std::array kByteUnits = {Unit{"B", 0, 0},    Unit{"KB", 3, 0},   Unit{"MB", 6, 0},
                                    Unit{"GB", 9, 0},   Unit{"TB", 12, 0},  Unit{"KiB", 0, 10},
@@ -74,7 +78,7 @@ struct Quantity {
   std::span<const Hint> ambiguous;
 };
 
-constexpr Quantity kTime{kTimeUnits, "us", "ns, us, ms, s", {}};
+constexpr Quantity kTime{kTimesRead, "us", "ns, us, ms, s, min, h, day", {}};
 constexpr Quantity kSize{kByteUnits, "GiB", "B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (powers of 1024)",
                          kAmbiguous};
 constexpr Quantity kRate{kRateUnits, "GB/s", "B/s, KB/s ... TB/s, KiB/s ... TiB/s, Kbit/s, Mbit/s, Gbit/s, Tbit/s",
@@ -82,11 +86,13 @@ constexpr Quantity kRate{kRateUnits, "GB/s", "B/s, KB/s ... TB/s, KiB/s ... TiB/
 constexpr Quantity kFlops{kFlopsUnits, "TFLOP/s", "FLOP/s with K, M, G, T or P in front", {}};
 constexpr Quantity kPercent{kShareUnits, "%", "%", {}};
 
-// A number as written, not yet rounded to a machine number: digits * 10^tens * 2^twos.
+// A number as written, not yet rounded to a machine number: digits * times * 10^tens * 2^twos. `times` is 1 but for
+// long times, which are no whole bytes.
 struct Decimal {
   std::string digits;  // without point, leading or trailing zeros; "" is zero
   std::int64_t tens = 0;
   int twos = 0;
+  int times = 1;
   char sign = 0;  // as written, 0 without one
 };
 
@@ -206,6 +212,7 @@ Decimal read(std::string_view text, const Quantity& quantity, const Place& place
   const Unit& unit = find_unit(text, rest, quantity, place);
   number->tens += unit.tens;
   number->twos = unit.twos;
+  number->times = unit.times;
   return *number;
 }
 
@@ -223,7 +230,7 @@ double rounded(std::string_view decimal, int twos, std::string_view text, const 
 double real_value(const Decimal& number, std::string_view text, const Place& place) {
   if (number.digits.empty()) return 0;
   const std::string all = fmt::format("{}{}e{}", number.sign == '-' ? "-" : "", number.digits, number.tens);
-  return rounded(all, number.twos, text, place);
+  return number.times * rounded(all, number.twos, text, place);
 }
 
 void refuse_sign(const Decimal& number, std::string_view text, const Place& place) {
@@ -261,7 +268,7 @@ std::string three_digits(double value) {
 }
 
 double worth_of(const Unit& unit) {
-  return std::ldexp(std::pow(10.0, unit.tens), unit.twos);
+  return std::ldexp(unit.times * std::pow(10.0, unit.tens), unit.twos);
 }
 
 // In the largest unit that leaves at least 1, after rounding (999.6 MB/s is 1 GB/s).
@@ -281,7 +288,7 @@ std::vector<UnitName> unit_names(UnitsOf quantity) {
   };
   switch (quantity) {
     case UnitsOf::time:
-      return names(kTimeUnits);
+      return names(kTimesRead);
     case UnitsOf::bytes:
       return names(kByteUnits);
     case UnitsOf::rate:

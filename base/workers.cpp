@@ -21,7 +21,6 @@
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/read_files.h"
-#include "base/system_failure.h"
 
 namespace shardsim {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
-#include "models/workload/module_notes.h"
 #include "models/workload/workload.h"
+#include "models/workload/workload_notes.h"
 #include "plan/torchrec_types.h"
 
 namespace shardsim {
@@ -189,6 +189,16 @@ void check_torchrec_types(const Constraints& constraints, const Workload& worklo
   }
 }
 
+// What to write in place of a name that no table has.
+std::string remedy_of_unknown(const std::string& name, const std::vector<std::string>& names) {
+  const auto with_hyphens = std::ranges::find(names, name, as_key);
+  if (with_hyphens != names.end())
+    return fmt::format("Write \"{}\" in quotes: without them, '-' of a key is read as '_'", *with_hyphens);
+  const std::string likely = nearest(name, names);
+  return likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"
+                        : fmt::format("Did you mean '{}'?", likely);
+}
+
 }  // namespace
 
 void check_constraint_names(const Constraints& constraints, const Workload& workload, const std::string& device) {
@@ -198,10 +208,8 @@ void check_constraint_names(const Constraints& constraints, const Workload& work
   const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const auto& [name, constraint] : constraints.by_table) {
     if (!known.contains(name)) {
-      const std::string likely = nearest(name, names);
       throw input_error(constraint.place, fmt::format("constraints: the workload has no table {}", excerpt(name)),
-                        likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"
-                                       : fmt::format("Did you mean '{}'?", likely));
+                        remedy_of_unknown(name, names));
     }
     const auto found = std::ranges::find(workload.tables, name, &Table::name);
     if (found != workload.tables.end() && !found->sharded)

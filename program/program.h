@@ -222,4 +222,47 @@ class ResolvedMatrix {
   std::optional<ByteMatrix> turned_;
 };
 
+// In which order a Program brings the input of its fusion groups. TorchRec's collections do it one after the other
+// where no pipeline works ahead: each permutes, exchanges and orders its ids, which ends with a recat, and has its
+// lookups before the next one begins. All other Programs have one turn.
+class InputTurns {
+ public:
+  explicit InputTurns(const Program& program);
+
+  int count() const { return static_cast<int>(ends_.size()); }
+  // The turn of `op`. An operation on input has the turn of the recat that it serves or is; lookups and all behind them
+  // have the turn of their fusion group, which is the first turn if the group exchanges no ids.
+  int of(const Op& op) const;
+  int of_fusion(int fusion) const;
+
+ private:
+  std::vector<int> ends_;       // the last operation in front of the lookups, by turn
+  std::vector<int> of_fusion_;  // [fusion]
+};
+
+// The table that the shard is a part of.
+const Table& table_of(const Program& program, const Program::Shard& shard);
+
+// Who holds which row of a shard that is cut by rows.
+RowOwners row_owners(const Program& program, const Program::Shard& shard);
+
+// Rows of the piece at a position of the holders, by the way in which they are cut: blocks, as TorchRec cuts them,
+// leave the last ones fewer; else the first ones have one more.
+std::int64_t rows_of_piece(const Program::Shard& shard, int position);
+
+// The hash by which the rows of the shard are permuted.
+RowHash row_hash(const Program& program, const Program::Shard& shard);
+
+// Rows of one rank's batch in the shard, expected, as lowering counts them.
+double items_of(const Program& program, const Program::Shard& shard);
+
+// Ranks whose ids one set of holders serves together.
+std::size_t sources_of(const Program& program, const Program::Shard& shard);
+
+// Lookups of an iteration of one set of holders together.
+double lookups_of_set(const Program& program, const Program::Shard& shard);
+
+// [position] of each holder of one set of holders.
+std::vector<double> lookups_of(const Program& program, const Program::Shard& shard);
+
 }  // namespace shardsim

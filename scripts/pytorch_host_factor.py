@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Prints the tables of docs/pytorch_steps.md on the host's factor: for each machine and each of its eager steps that wait for the host, the
-host.time_factor at which pytorch_eager predicts that step, and by how much all other eager steps of the machine are then off.
+host.time_factor at which pytorch_eager predicts that step, and by how much all other eager steps of the machine are then off. Last comes
+what no prediction of the host can better: the steps of one machine predicted by those that were measured on the other one, times a factor from one of them.
 Usage: pytorch_host_factor.py SHARDSIM SOURCE_DIR"""
 
 import json
@@ -18,6 +19,10 @@ HOST_BOUND = 0.8
 
 def name_of(step):
     return "%s/%d" % (step["model"], step["batch"])
+
+
+def waits_for_host(step):
+    return step["gpu_busy_us"] <= HOST_BOUND * 1000 * step["ms"]
 
 
 def predicted(gpu, factor):
@@ -54,7 +59,7 @@ print("|---|---|---|---|---|---|---|")
 first = {}
 for gpu in ("h100", "h200"):
     for step in steps:
-        if step["gpu"] != gpu or step["gpu_busy_us"] > HOST_BOUND * 1000 * step["ms"]:
+        if step["gpu"] != gpu or not waits_for_host(step):
             continue
         factor = factor_for(gpu, step)
         key = name_of(step), step["precision"]
@@ -74,3 +79,18 @@ for step in steps:
     key = name_of(step), step["precision"]
     print("| %s | %s | %.3f | %+.1f | %.3f | %+.1f |" %
           (*key, measured[("h100", *key)], first["h100"][2][key], measured[("h200", *key)], first["h200"][2][key]))
+
+
+def largest_errors(gpu, other):
+    """{step that sets the factor: largest error % of the others} where the times of the other machine predict those of this one."""
+    both = [{(name_of(step), step["precision"]) for step in steps if step["gpu"] == each and waits_for_host(step)} for each in (gpu, other)]
+    ratios = {key: measured[(gpu, *key)] / measured[(other, *key)] for key in both[0] & both[1]}
+    return {key: max((100 * (ratios[key] / ratios[judged] - 1) for judged in ratios if judged != key), key=abs) for key in ratios}
+
+
+print()
+print("| machine | predicted by the times of | steps | largest error %, by the best choice of a step | by the worst |")
+print("|---|---|---|---|---|")
+for gpu, other in (("h100", "h200"), ("h200", "h100")):
+    errors = sorted(largest_errors(gpu, other).values(), key=abs)
+    print("| %s | %s | %d | %+.1f | %+.1f |" % (gpu.upper(), other.upper(), len(errors), errors[0], errors[-1]))

@@ -36,9 +36,9 @@ lacking() {  # DOCUMENT LINES...
   done < <(cat "${@:2}")
 }
 for file in shards_h100 shards_h200 grid_h100 grid_h200; do
-  "$binary" compute compare --measurements "scenarios/measurements/fbgemm/$file.csv" --workload metasyn_856 -o "$work/$file" >/dev/null 2>&1
+  "$binary" compute compare --measurements "scenarios/measurements/fbgemm/$file.csv" --workload metasyn_856 -o "$work/fused_$file" >/dev/null 2>&1
 done
-scripts/fused_call_tables.py "$work"/{shards_h100,shards_h200,grid_h100,grid_h200}/comparison.json >"$work/fused.txt"
+scripts/fused_call_tables.py "$work"/fused_{shards_h100,shards_h200,grid_h100,grid_h200}/comparison.json >"$work/fused.txt"
 [ "$(wc -l <"$work/fused.txt")" -eq 14 ] || { echo "fused calls give $(wc -l <"$work/fused.txt") lines, not 14"; exit 1; }
 lacking docs/accuracy.md "$work/lines.txt" "$work/more.txt" "$work/fused.txt"
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "program/timeline/traffic.h"
-#include "sim/lower/draws/drawn_programs.h"
+#include "sim/lower/draws/drawn_batch.h"
 #include "sim/lower/draws/row_draws.h"
 #include "study/run/study.h"
 #include "validate/execute/fusion/iteration_programs.h"

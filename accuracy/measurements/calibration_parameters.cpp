@@ -28,11 +28,14 @@ struct KeyEntry {
 };
 
 // In the order of CalibratedKey.
-constexpr KeyEntry kKeys[] = {
-    {"start", " us", kMicro, kStartOfNone, HUGE_VAL}, {"per_remote_peer", " us", kMicro, kStartOfNone, HUGE_VAL},
-    {"fill", " us", kMicro, kFillOfNone, HUGE_VAL},   {"latency_share", "", 1, 0, kMostLatencyShare},
-    {"efficiency", "", 1, 0, kMostEfficiency},        {"nic_efficiency", "", 1, 0, 1},
-    {"channel_rate", " GB/s", kGiga, 0, HUGE_VAL}};
+constexpr KeyEntry kKeys[] = {{"start", " us", kMicro, kStartOfNone, HUGE_VAL},
+                              {"per_remote_peer", " us", kMicro, kStartOfNone, HUGE_VAL},
+                              {"fill", " us", kMicro, kFillOfNone, HUGE_VAL},
+                              {"nvls_fill", " us", kMicro, kFillOfNone, HUGE_VAL},
+                              {"latency_share", "", 1, 0, kMostLatencyShare},
+                              {"efficiency", "", 1, 0, kMostEfficiency},
+                              {"nic_efficiency", "", 1, 0, 1},
+                              {"channel_rate", " GB/s", kGiga, 0, HUGE_VAL}};
 
 const KeyEntry& entry_of(CalibratedKey key) {
   return kKeys[static_cast<std::size_t>(key)];
@@ -54,6 +57,8 @@ double& number_of(ClusterSpec& spec, const CalibratedNumber& number) {
       return of.per_remote_peer.value;
     case CalibratedKey::fill:
       return of.fill.value;
+    case CalibratedKey::nvls_fill:
+      return of.nvls_fill ? of.nvls_fill->value : of.nvls_fill.emplace(of.fill).value;
     case CalibratedKey::latency_share:
       return of.latency_share;
     case CalibratedKey::nic_efficiency:
@@ -76,6 +81,9 @@ void add_kind(std::vector<CalibratedParameter>& list, CollectiveKind kind, const
   for (bool across : reaches) {
     list.push_back({{{CalibratedKey::start, kind, across}}, kCostSpread});
     list.push_back({{{CalibratedKey::fill, kind, across}}, kCostSpread});
+    const OverheadPair& stated = spec.overheads.at(std::string(collective_kind_name(kind)));
+    if ((across ? stated.across_nodes : stated.in_node).nvls_fill)
+      list.push_back({{{CalibratedKey::nvls_fill, kind, across}}, kCostSpread});
     if (timed_by_nccl(kind, spec)) list.push_back({{{CalibratedKey::latency_share, kind, across}}, kCostSpread});
     list.push_back({{{CalibratedKey::efficiency, kind, across}}, kEfficiencySpread});
   }

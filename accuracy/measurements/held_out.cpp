@@ -7,7 +7,7 @@
 
 #include "accuracy/measurements/overhead_fit.h"
 #include "base/statistics.h"
-#include "study/sweep/amount.h"
+#include "study/sweep/axis.h"
 
 namespace shardsim {
 namespace {

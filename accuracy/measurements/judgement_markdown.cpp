@@ -84,6 +84,7 @@ std::string values_of(const FittedOverhead& row) {
   if (row.start) values.push_back("start " + to_text(*row.start));
   if (row.per_remote_peer) values.push_back("per remote peer " + to_text(*row.per_remote_peer));
   if (row.fill) values.push_back("fill " + to_text(*row.fill));
+  if (row.nvls_fill) values.push_back("fill of NVLS and NVLSTree " + to_text(*row.nvls_fill));
   if (row.efficiency) values.push_back("efficiency " + shortest(*row.efficiency));
   if (row.nic_efficiency) values.push_back("NIC efficiency " + shortest(*row.nic_efficiency));
   if (row.node_rate) values.push_back("the NICs of a node carry at most " + to_text(*row.node_rate));

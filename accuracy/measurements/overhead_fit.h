@@ -28,7 +28,16 @@ std::string reach_path(CollectiveKind kind, bool across_nodes);
 
 // The numbers of a cluster file that a calibration may change: overheads and efficiencies, no rate and no width.
 
-enum class CalibratedKey { start, per_remote_peer, fill, latency_share, efficiency, nic_efficiency, channel_rate };
+enum class CalibratedKey {
+  start,
+  per_remote_peer,
+  fill,
+  nvls_fill,
+  latency_share,
+  efficiency,
+  nic_efficiency,
+  channel_rate
+};
 
 // One number: where it stands in the file.
 struct CalibratedNumber {

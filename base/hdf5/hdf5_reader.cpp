@@ -12,7 +12,6 @@
 #include "base/hdf5/hdf5.h"
 #include "base/hdf5/hdf5_handle.h"
 #include "base/read_files.h"
-#include "base/system_failure.h"
 
 namespace shardsim {
 

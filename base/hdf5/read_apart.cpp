@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/read_files.h"
-#include "base/system_failure.h"
 #include "base/workers.h"
 
 namespace shardsim {

@@ -81,9 +81,10 @@ Json text_schema(const Form& form) {
   const auto has = [&](char letter) { return form.letters.empty() || form.letters.find(letter) != std::string::npos; };
   Json schema{{"type", Json::array({"string", has('.') ? "number" : "integer", "boolean"})}};
   if (!has('-')) schema["minimum"] = 0;
-  if (!form.letters.empty()) {
-    const std::string also = form.words.empty() ? "" : form.words.front();
-    schema["pattern"] = "^" + also + letter_class(form.letters) + length_of(form.bounds) + "$";
+  const std::string also = form.words.empty() ? "" : form.words.front();
+  if (!form.letters.empty() || !also.empty()) {
+    const std::string letter = form.letters.empty() ? "[\\s\\S]" : letter_class(form.letters);
+    schema["pattern"] = "^" + also + letter + length_of(form.bounds) + "$";
   } else if (form.bounds.least > 0) {
     schema["minLength"] = static_cast<int>(form.bounds.least);
   }

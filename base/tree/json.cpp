@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/encoding.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_builder.h"

@@ -99,7 +99,8 @@ TreeEditor::Step TreeEditor::item_step(const Tree& list, const Walk& walk) {
 
 // A key that is not there is added when all below it is made: an error leaves nothing behind.
 void TreeEditor::set_field(Tree& tree, const Walk& walk) {
-  const std::string key = as_key(walk.parts.front());
+  const bool as_written = tree.find(walk.parts.front()) != nullptr;  // a name in quotes
+  const std::string key = as_written ? walk.parts.front() : as_key(walk.parts.front());
   if (Tree* const field = tree.find(key)) return set_part(*field, walk.behind(1, key));
   Tree made;
   made.place = walk.value.place;

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/encoding.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_builder.h"
@@ -57,7 +58,7 @@ class TreeHandler : public YAML::EventHandler {
                 const std::string& text) override {
     refuse_tag(mark, tag);
     if (tag == "!") last_quoted_ = mark;
-    if (builder_.wants_key()) return builder_.key(checked_key(mark, text), place(mark));
+    if (builder_.wants_key()) return builder_.key(checked_key(mark, text, tag == "!"), place(mark));
     builder_.leaf(Tree::Kind::scalar, text, tag == "!", place(mark));
     keep(anchor);
   }
@@ -103,7 +104,8 @@ class TreeHandler : public YAML::EventHandler {
                       "Write KEY: VALUE with a name of a-z, 0-9 and _");
   }
 
-  std::string checked_key(const YAML::Mark& mark, std::string text) const {
+  // Keys in quotes may be names, of tables for one, which keep their hyphens.
+  std::string checked_key(const YAML::Mark& mark, const std::string& text, bool quoted) const {
     if (text.empty()) refuse_key(mark);
     if (text.size() > kMaxKey) {
       throw input_error(place(mark), "the key " + excerpt(text) + " is over 256 bytes", "Shorten it");
@@ -112,8 +114,7 @@ class TreeHandler : public YAML::EventHandler {
       throw input_error(place(mark), "the merge key '<<' is not supported",
                         "Use an alias for the whole value: KEY: *NAME");
     }
-    std::replace(text.begin(), text.end(), '-', '_');
-    return text;
+    return quoted ? text : as_key(text);
   }
 
   void open(Tree::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {

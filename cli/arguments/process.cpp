@@ -17,7 +17,7 @@
 #include <system_error>
 
 #include "base/document/document.h"
-#include "base/system_failure.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/arguments/progress.h"
 

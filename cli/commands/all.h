@@ -22,6 +22,10 @@ Command collective_command();
 Command collective_compare_command();  // a part of `collective`
 Command compute_command();
 Command cost_model_command();
+Command cost_model_sample_command();  // a part of `cost-model`, as the next three
+Command cost_model_label_command();
+Command cost_model_train_command();
+Command cost_model_evaluate_command();
 Command drift_command();
 Command explore_command();
 Command emulate_command();

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/encoding.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_editor.h"
 #include "base/tree/yaml.h"
-#include "base/utf16.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"

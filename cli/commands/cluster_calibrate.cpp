@@ -120,7 +120,8 @@ StatedCounts stated_counts(const Arguments& given, const std::string& system) {
   return stated;
 }
 
-// Times so far below what the links allow are of another unit, and then all of the file are.
+// Times so far below what the links allow are of another unit, and then all of the file are: no machine takes them, so
+// that nothing is to be forced.
 void refuse_other_units(const std::vector<MeasuredRow>& rows, const ClusterSpec& spec, const std::string& given_path) {
   constexpr double kOfOtherUnit = 4;
   for (const MeasuredRow& row : rows) {
@@ -128,7 +129,19 @@ void refuse_other_units(const std::vector<MeasuredRow>& rows, const ClusterSpec&
     throw input_error({given_path},
                       fmt::format("times are too short by more than a factor of four, at {}: {}", row.place.text(),
                                   above_links(row, spec)),
-                      "Check the units of times and sizes, and the cluster; --force leaves such rows out");
+                      "Check the units of times and sizes, and the cluster; a row that is no measurement has to go");
+  }
+}
+
+// A log of other GPUs is no measurement of this cluster, whatever its times are.
+void refuse_other_gpu(const std::vector<MeasuredRow>& rows, const ClusterSpec& spec, const std::string& given_path,
+                      bool forced) {
+  for (const MeasuredRow& row : rows) {
+    const std::string other = other_gpu(row, spec);
+    if (other.empty()) continue;
+    if (forced) return print_note(other);
+    throw input_error({given_path}, other,
+                      "Name a cluster of these GPUs with --cluster; --force fits this one all the same");
   }
 }
 
@@ -145,8 +158,8 @@ void lay_out_all(std::vector<MeasuredRow>& rows, const StatedCounts& stated, con
   };
   for (MeasuredRow& row : rows)
     if (row.is_complete()) lay_out(row, stated, spec);
-  if (!forced) refuse_other_units(rows, spec, given_path);
-  if (const std::string other = other_gpu(rows.front(), spec); !other.empty()) print_note(other);
+  refuse_other_units(rows, spec, given_path);
+  refuse_other_gpu(rows, spec, given_path, forced);
   const std::size_t before = rows.size();
   std::erase_if(rows, [&](const MeasuredRow& row) { return row.is_complete() && is_unfit(row); });
   if (first.empty()) return;

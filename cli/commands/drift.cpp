@@ -8,8 +8,8 @@
 #include "cli/commands/shared.h"
 #include "study/drift/drift_study.h"
 #include "study/notes/notes.h"
-#include "study/report/documents/answer_json.h"
 #include "study/report/documents/drift_document.h"
+#include "study/report/documents/result_json.h"
 #include "study/report/page.h"
 
 namespace shardsim {

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/files.h"
 #include "base/result_folder.h"
@@ -28,6 +30,7 @@
 #include "study/run/study.h"
 #include "study/scenario/read_planner.h"
 #include "topology/spec/rank_set.h"
+#include "topology/spec/unusual_values.h"
 
 namespace shardsim {
 namespace {
@@ -267,12 +270,23 @@ void require_room_at_peak(StudyResult study) {
               "same");
 }
 
+// A wrong prefix has to be seen before its figures are.
+void note_unusual_values(const Scenario& scenario) {
+  std::set<std::string> said;
+  for (const Case& item : scenario.cases)
+    for (const std::string& note : unusual_values(item.cluster))
+      if (said.insert(note).second) print_note(note);
+}
+
 int run_scenario(const Arguments& given, const Terminal& terminal) {
   Progress progress = progress_of(given, "reading and planning");
   Scenario scenario = chosen_cases(asked_scenario(given), given);
   if (given.has("torchrec-only")) scenario = with_unlimited(std::move(scenario), given);
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
-  if (!given.has("quiet")) note_joined(scenario);
+  if (!given.has("quiet")) {
+    note_joined(scenario);
+    note_unusual_values(scenario);
+  }
   const std::vector<std::string> traces = traced(given, scenario);
   if (given.has("one-file")) scenario.merged_traces = traces;
   if (given.has("trace-ranks")) check_traced_ranks(given, scenario, traces);

@@ -22,7 +22,6 @@
 #include "study/sweep/point_simulator.h"
 #include "study/sweep/read_sweep.h"
 #include "study/sweep/run_sweep.h"
-#include "study/sweep/slurm_job.h"
 
 namespace shardsim {
 namespace {
@@ -261,6 +260,7 @@ int run_points(const Arguments& given, const Terminal& terminal) {
     return make_local_crew(static_cast<int>(std::min(jobs, points)), std::move(task));
   };
   run.planners = session ? 0 : static_cast<int>(jobs);
+  run.told = [&](const SweepResult& result) { return told_points(result, possible_order(given, result)); };
   run.write = [&](const SweepResult& result) {
     write_sweep_files(result, run.output, writer, possible_order(given, result));
   };

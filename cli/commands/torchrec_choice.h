@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cli/arguments/arguments.h"
+#include "cli/arguments/command.h"
 #include "plan/torchrec/bridge/choice.h"
 #include "study/planning/prepared_case.h"
 #include "study/scenario/scenario.h"
@@ -17,5 +19,9 @@ torchrec::PlannerOptions torchrec_options(const Case& item);
 // torchrec_options(). Errors: those of choose_plan(); Interrupted.
 torchrec::Choice torchrec_choice(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
                                  const PlanWatch& watch);
+
+// `shardsim plan --dry-run`: TorchRec's planner for the case on each of several machines with as many GPUs, and the
+// simulation of each plan. A machine without a plan is a row that says why; 3 where none has one.
+int dry_run(const Arguments& given, const Terminal& terminal);
 
 }  // namespace shardsim

@@ -6,7 +6,7 @@
 #include "cli/commands/shared.h"
 #include "study/import/traced_step_document.h"
 #include "study/notes/notes.h"
-#include "study/report/documents/answer_json.h"
+#include "study/report/documents/result_json.h"
 #include "study/report/page.h"
 #include "study/run/explained_case.h"
 #include "study/why/why_document.h"

@@ -10,7 +10,7 @@
 #include "cli/commands/shared.h"
 #include "models/workload/pool/table_pool.h"
 #include "study/scenario/named_tree.h"
-#include "study/scenario/task_scenario.h"
+#include "study/scenario/tables_from.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {

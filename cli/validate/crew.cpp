@@ -20,7 +20,6 @@
 #include "base/at_end.h"
 #include "base/error.h"
 #include "base/result_folder.h"
-#include "base/system_failure.h"
 #include "base/text.h"
 #include "cli/arguments/process.h"
 #include "cli/file_kinds.h"

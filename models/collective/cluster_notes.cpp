@@ -233,6 +233,7 @@ void add_idle_overheads(const ClusterSpec& spec, std::vector<std::string>& keys)
       const std::string path = fmt::format("overheads.{}.{}.", kind, across ? "across_nodes" : "in_node");
       if (reach.efficiency != usual.efficiency) keys.push_back(path + "efficiency");
       if (reach.fill != usual.fill) keys.push_back(path + "fill");
+      if (reach.nvls_fill) keys.push_back(path + "nvls_fill");
       if (reach.latency_share != usual.latency_share) keys.push_back(path + "latency_share");
       if (reach.plateau != usual.plateau) keys.push_back(path + "plateau");
     }

@@ -35,6 +35,8 @@ inline OverheadConstants constant_between(const OverheadConstants& held, Overhea
   mix(held.start, value.start);
   mix(held.per_remote_peer, value.per_remote_peer);
   mix(held.efficiency, value.efficiency);
+  if (held.nvls_fill || value.nvls_fill)
+    value.nvls_fill = constant_between(held.fill_of(true), value.fill_of(true), share);
   mix(held.fill, value.fill);
   mix(held.latency_share, value.latency_share);
   mix(held.plateau, value.plateau);
@@ -51,6 +53,8 @@ inline OverheadConstants no_faster(const OverheadConstants& than, OverheadConsta
   constants.start = std::max(constants.start, than.start - more_beside * launch);
   constants.per_remote_peer = std::max(constants.per_remote_peer, than.per_remote_peer);
   constants.efficiency = std::min(constants.efficiency, than.efficiency);
+  if (constants.nvls_fill || than.nvls_fill)
+    constants.nvls_fill = std::max(constants.fill_of(true), than.fill_of(true));
   constants.fill = std::max(constants.fill, than.fill);
   constants.latency_share = std::max(constants.latency_share, than.latency_share);
   constants.plateau = constants.plateau || than.plateau;

@@ -28,6 +28,7 @@ struct FittedOverhead {
   int capability_from = 0;
   int ranks_to = 0;  // of the largest group measured, where the table's range of the reach does not say so
   std::optional<Seconds> start = {}, per_remote_peer = {}, fill = {};
+  std::optional<Seconds> nvls_fill = {};  // only on nodes with an NVSwitch whose GPUs have NVLS
   std::optional<double> efficiency = {}, nic_efficiency = {}, latency_share = {};
   // The most that all NICs of a node carry together, whatever their number and line rate, because the node's processors
   // copy their bytes (TCP). Each NIC gets its part of it, in place of a share of the line rate.

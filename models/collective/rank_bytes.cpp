@@ -12,24 +12,25 @@
 namespace shardsim {
 namespace {
 
+// Adds what the sums of an all-to-all put on each link.
 class Sums {
  public:
-  Sums(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster)
+  // `builder` is that of `call`, which these ranks make.
+  Sums(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster,
+       const CallShape& call, LoadBuilder& builder)
       : ranks_(ranks),
         bytes_(bytes),
         cluster_(cluster),
         nodes_(members_by_node(ranks, cluster)),
-        call_(call_shape(ranks, bytes, cluster)),
-        shape_(call_.group),
-        builder_(ranks, call_, cluster) {}
+        shape_(call.group),
+        builder_(builder) {}
 
-  CollectiveLoads loads() {
+  void add() {
     for (const NodeMembers& node : nodes_) {
       add_in_node(node);
       if (shape_.across_nodes()) add_off_node(node);
     }
     if (shape_.across_nodes()) add_leaves();
-    return builder_.exchange(call_);
   }
 
  private:
@@ -123,9 +124,8 @@ class Sums {
   const std::vector<RankBytes>& bytes_;
   const Cluster& cluster_;
   std::vector<NodeMembers> nodes_;
-  CallShape call_;
   GroupShape shape_;
-  LoadBuilder builder_;
+  LoadBuilder& builder_;
 };
 
 // The pairs of pairs_of_sums.
@@ -226,7 +226,10 @@ CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vect
   check_group(CollectiveKind::all_to_all, ranks, cluster);
   check_rank_bytes(ranks, bytes, cluster);
   if (ranks.size() < 2) return {{}, {}, false, "direct", ""};
-  return Sums(ranks, bytes, cluster).loads();
+  const CallShape call = call_shape(ranks, bytes, cluster);
+  LoadBuilder builder(ranks, call, cluster);
+  Sums(ranks, bytes, cluster, call, builder).add();
+  return builder.exchange(call);
 }
 
 std::vector<double> pairs_of_sums(const std::vector<double>& sent, const std::vector<double>& received) {

@@ -14,6 +14,8 @@ constexpr double kLine = 64;  // bytes that memory hands over at a time
 constexpr double kLeastLookups = 1e-6;
 constexpr double kLeastPart = 1e-3, kLeastLargest = 1e-3;
 constexpr std::array<double, 3> kCaches{0x1p20, 0x1p23, 0x1p25};  // bytes, of which lookups may miss rows
+constexpr double kRowsOfBag = 4;    // that a group waits for as long as for the start of a bag
+constexpr double kLastPart = 0.02;  // of a call, within which places at its end are alike
 
 std::vector<std::string> neuroshard_names() {
   std::vector<std::string> names{"dim", "pooling_factor", "row"};
@@ -72,7 +74,33 @@ std::vector<float> measured_features(const TableStatistics& table, double dim) {
                     std::log(distinct * row_bytes(table, dim))});
 }
 
-std::vector<float> batch_features(const TableStatistics& table, double dim, const RowLines& lines) {
+double work_of(const TableStatistics& table) {
+  return table.lookups + kRowsOfBag * table.batch;
+}
+
+void put_in_order(std::vector<CallPiece>& pieces) {
+  double all = 0, done = 0;
+  for (const CallPiece& piece : pieces) all += work_of(piece.table);
+  if (!(all > 0)) return;
+  for (CallPiece& piece : pieces) {
+    done += work_of(piece.table);
+    piece.place = std::min(done / all, 1.0);
+  }
+}
+
+// The logarithms of what is done and of what is left when a piece is done: of an unknown place their means.
+std::array<double, 2> place_features(double place) {
+  constexpr double kAll = 1 + kLastPart;
+  if (place > 0) return {std::log(place), std::log(kAll - place)};
+  return {-1, kAll * std::log(kAll) - kLastPart * std::log(kLastPart) - 1};
+}
+
+// The fourth root of the mean of place^16 over all places where the place is not known.
+double lastness(double place) {
+  return place > 0 ? std::pow(place, 4) : std::pow(17.0, -0.25);
+}
+
+std::vector<float> batch_features(const TableStatistics& table, double dim, const RowLines& lines, double place) {
   const double lookups = std::max(table.lookups, kLeastLookups), distinct = std::max(table.distinct, kLeastLookups);
   std::vector<double> features{std::log(dim),
                                std::log(lookups),
@@ -85,6 +113,7 @@ std::vector<float> batch_features(const TableStatistics& table, double dim, cons
                                std::log(lines.vector / (dim * static_cast<double>(kVectorElementBytes))),
                                std::log(table.reuse.long_lookups / lookups + kLeastPart),
                                std::log(std::max(table.reuse.largest, kLeastLargest))};
+  for (const double feature : place_features(place)) features.push_back(feature);
   for (const double cache : kCaches)
     features.push_back(std::log(table.reuse.missed_by(cache / row_bytes(table, dim)) / lookups + kLeastPart));
   return in_floats(features);
@@ -127,6 +156,8 @@ const std::vector<std::string>& feature_names(FeatureLayout layout) {
                                                 "log_cache_line_bytes_of_vector_byte",
                                                 "log_long_share",
                                                 "log_largest",
+                                                "log_place",
+                                                "log_left",
                                                 "log_missed_of_1_mib",
                                                 "log_missed_of_8_mib",
                                                 "log_missed_of_32_mib"};
@@ -154,6 +185,7 @@ TableStatistics table_statistics(const Table& table, std::int64_t batch) {
 
 void lay_out(std::vector<CallPiece>& pieces, const std::vector<double>& rows, int row_alignment) {
   if (row_alignment == 0) return;
+  put_in_order(pieces);
   std::int64_t sample_bytes = 0;
   for (const CallPiece& piece : pieces) sample_bytes += piece.columns * kVectorElementBytes;
   CallPlaces places(row_alignment, sample_bytes);
@@ -168,7 +200,7 @@ void lay_out(std::vector<CallPiece>& pieces, const std::vector<double>& rows, in
 std::vector<float> table_features(const CallPiece& piece, FeatureLayout layout) {
   const TableStatistics& table = piece.table;
   const auto dim = static_cast<double>(piece.columns);
-  if (layout == FeatureLayout::batches) return batch_features(table, dim, lines_of(piece, layout));
+  if (layout == FeatureLayout::batches) return batch_features(table, dim, lines_of(piece, layout), piece.place);
   if (layout == FeatureLayout::measured) return measured_features(table, dim);
   return layout == FeatureLayout::neuroshard ? neuroshard_features(table, dim) : autoshard_features(table, dim);
 }
@@ -189,7 +221,8 @@ std::array<float, PieceAmounts::kCount> table_amounts(const CallPiece& piece, Fe
           static_cast<float>(std::pow(dim / 64, 8)),
           static_cast<float>(1e-6 * std::max(table.rows, kFewestStatisticRows)),
           fourth(table.reuse.largest / 32),
-          fourth(table.pooling / 16)};
+          fourth(table.pooling / 16),
+          fourth(table.pooling / 16 * lastness(piece.place))};
 }
 
 }  // namespace shardsim

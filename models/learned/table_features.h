@@ -48,8 +48,8 @@ enum class FeatureLayout {
   neuroshard,  // 20: bin_0, bin_1, bin_10 ... bin_16, bin_2 ... bin_9, dim, pooling_factor, row: keys sorted as strings
   autoshard,   // 21: dim, row, pooling_factor (whole), size (GiB), bin_0 ... bin_16
   measured,    // 5, ours, for times of real machines: logarithms of what caches and address translation depend on
-  batches      // 14, ours: the batch, the reuse of rows and their lines among them, so that one model serves several
-               // batches
+  batches      // 16, ours: the batch, the reuse of rows, their lines and the order among them, so that one model serves
+               // several batches
 };
 
 // True for the layouts whose net is a FactorNet.
@@ -66,11 +66,14 @@ struct CallPiece {
   std::int64_t columns = 0;
   RowLines lines =
       {};  // as it lies in the call; all 0: that is not known, and `batches` takes the mean over all places
+  // The part of the call's work that is done when this piece is, 1 for the last one: pieces run one after the other. 0:
+  // the order is not known, and `batches` takes the mean over all places.
+  double place = 0;
   bool operator==(const CallPiece&) const = default;
 };
 
-// Says of the pieces of a call, in its order, which lines they touch. `rows`: of the table of each. `row_alignment`: at
-// whose multiples of bytes tables begin; 0: that is not known, and nothing is said.
+// Says of the pieces of a call, in its order, which lines they touch and what is done when they are. `rows`: of the
+// table of each. `row_alignment`: at whose multiples of bytes tables begin; 0: that is not known, and nothing is said.
 void lay_out(std::vector<CallPiece>& pieces, const std::vector<double>& rows, int row_alignment);
 
 // The features of a piece, one per name. (daochenzha/neuroshard at ec7ca74 and daochenzha/autoshard at e861ecb,
@@ -81,7 +84,7 @@ std::vector<float> table_features(const CallPiece& piece, FeatureLayout layout);
 // four, and `batches`. Features are logarithms and do not add
 // up. Each amount is in a unit that makes a shard of some tables about 1.
 struct PieceAmounts {
-  static constexpr int kCount = 10;
+  static constexpr int kCount = 11;
   enum : std::size_t {
     work,         // lookups times one and their lines of 64 bytes, in millions
     touched,      // bytes of the different rows, of 32 MiB
@@ -92,10 +95,11 @@ struct PieceAmounts {
     widest,       // (columns / 64)^8: of such a sum the widest piece is nearly all
     rows,         // of a million: how many bits a sort looks at
     longest_run,  // (lookups of the most popular row / 32)^4, as the widest
-    longest_bag   // (pooling / 16)^4
+    longest_bag,  // (pooling / 16)^4
+    last_bag      // (pooling / 16 x place^4)^4: a long bag at the end has nothing beside it
   };
   // The power of each sum that a net takes: such that it speaks of one piece where the sum is that of powers.
-  static constexpr std::array<float, kCount> kPowers{1, 1, 1, 1, 1, 1, 0.125F, 1, 0.25F, 0.25F};
+  static constexpr std::array<float, kCount> kPowers{1, 1, 1, 1, 1, 1, 0.125F, 1, 0.25F, 0.25F, 0.25F};
 };
 std::array<float, PieceAmounts::kCount> table_amounts(const CallPiece& piece, FeatureLayout layout);
 

@@ -13,6 +13,9 @@ namespace {
 
 constexpr FitSteps kShardSteps{16'000, 64}, kFactorSteps{4'000, 64}, kBatchSteps{30'000, 64};
 constexpr double kBatchDecay = 0.1;  // without it, nets are lost beyond what the labels hold (README.md)
+// Of a label: beyond it errors count by their size, not their square. Small calls on a GPU wait for their host now and
+// then, and by half as long again, which is no error to follow.
+constexpr float kSteady = 0.1F, kSteadyOfBatches = 0.02F;
 constexpr double kLeastShare = 0.1;  // of the mean: labels below it count as if they were that large
 
 // Values at some positions.
@@ -52,7 +55,10 @@ class FitsShards final : public Trainable {
 class FitsFactors final : public Trainable {
  public:
   FitsFactors(const PieceSets<float>& set, const std::vector<float>& targets, FeatureLayout layout)
-      : set_(set), targets_(targets), net_(factor_shape(layout)) {}
+      : set_(set),
+        targets_(targets),
+        steady_(layout == FeatureLayout::batches ? kSteadyOfBatches : kSteady),
+        net_(factor_shape(layout)) {}
 
   std::size_t parameter_count() const override { return net_.parameter_count(); }
   void initialise(std::span<float> parameters, Rng& rng) const override { net_.initialise(parameters, rng); }
@@ -63,8 +69,8 @@ class FitsFactors final : public Trainable {
     std::vector<float> of_outputs;
     double sum = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      const float off = pass_.outputs[i] - targets[i], root = std::sqrt(1 + off * off / (kSteady * kSteady));
-      sum += static_cast<double>(kSteady * kSteady * (root - 1));
+      const float off = pass_.outputs[i] - targets[i], root = std::sqrt(1 + off * off / (steady_ * steady_));
+      sum += static_cast<double>(steady_ * steady_ * (root - 1));
       of_outputs.push_back(off / root / static_cast<float>(samples.size()));
     }
     if (!gradient.empty()) net_.backward(parameters, set_, samples, pass_, of_outputs, gradient);
@@ -72,10 +78,9 @@ class FitsFactors final : public Trainable {
   }
 
  private:
-  static constexpr float kSteady = 0.1F;  // of a label: beyond it errors count by their size, not their square
-
   const PieceSets<float>& set_;
   const std::vector<float>& targets_;
+  float steady_;
   FactorNet<float> net_;
   FactorNet<float>::Pass pass_;
 };
@@ -204,7 +209,8 @@ void ShardData::add(const ShardSet& set, std::size_t shard, const std::string& s
 
 int ShardData::place_of(const ShardPiece& piece, const CallPiece& as_seen) {
   const RowLines& lines = as_seen.lines;
-  const auto [found, is_new] = places_.try_emplace({piece, {lines.memory, lines.cache, lines.vector}}, count_);
+  const auto [found, is_new] =
+      places_.try_emplace({piece, {lines.memory, lines.cache, lines.vector, as_seen.place}}, count_);
   if (!is_new) return found->second;
   const std::vector<float> features = table_features(as_seen, layout_);
   pieces_.pieces.insert(pieces_.pieces.end(), features.begin(), features.end());

@@ -28,8 +28,8 @@ class ShardData {
   FittedNet fit_factors(const std::vector<double>& seconds, const TrainingOptions& options,
                         const TrainingWatch& watch) const;
   double usual_seconds_of_work(const std::vector<double>& seconds) const;
-  // A piece and its lines: shards share what is alike.
-  using Place = std::pair<ShardPiece, std::array<double, 3>>;
+  // A piece, its lines and its place: shards share what is alike.
+  using Place = std::pair<ShardPiece, std::array<double, 4>>;
 
   void add(const ShardSet& set);
   void add(const ShardSet& set, std::size_t shard, const std::string& shape);

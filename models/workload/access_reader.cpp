@@ -10,6 +10,7 @@
 #include "models/access/access_counts.h"
 #include "models/access/access_distribution.h"
 #include "models/access/families/family.h"
+#include "models/workload/model_name.h"
 #include "models/workload/workload_parts.h"
 
 namespace shardsim {
@@ -86,7 +87,7 @@ void step_keys(Fields& map, AccessSpec& spec) {
 void count_keys(Fields& map, AccessSpec& spec, const AccessOf& of) {
   require(map, "file");
   file_key(map, "file", spec.file, "`counts`: a file of access counts");
-  map.need_if(true, "table", spec.table, label_leaf(), "`counts`: the name of the table in that file");
+  map.need_if(true, "table", spec.table, model_name_leaf(), "`counts`: the name of the table in that file");
   if (!map.reading()) return;
   spec.p = read_access_counts(std::filesystem::path(of.folder) / spec.file, spec.table, of.rows);
   if (of.hottest_first) check_hottest_first(spec.p, map.reader().place_of("file"));

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "models/workload/model_name.h"
 #include "models/workload/workload_limits.h"
 #include "models/workload/workload_parts.h"
 
@@ -54,7 +55,7 @@ std::vector<int> read_attended(MapReader& reader, double length, const std::vect
   std::vector<int> attended;
   std::set<int> seen;
   for (const Tree& item : reader.list("tables", Bounds::from(1))) {
-    const std::string name = label_leaf()(item);
+    const std::string name = model_name_leaf()(item);
     const auto found = sequences.find(name);
     if (found == sequences.end())
       throw input_error(item.place, fmt::format("there is no sequence table '{}'", name),
@@ -83,7 +84,7 @@ void attention_keys(Fields& map, DenseLayer& layer, const std::vector<Table>& ta
       "sample");
   map.take("causal", attention.causal, "of attention: to items up to the own one, half of the pairs");
   map.usual("the likely ones")
-      .custom("tables", list_shape(leaf_shape(label_leaf()), Bounds::from(1)),
+      .custom("tables", list_shape(leaf_shape(model_name_leaf()), Bounds::from(1)),
               "of attention: whose items they are. Without this key all sequence tables if these have at most `length` "
               "items a sample, else the only one that has as many, else none");
   if (!map.reading()) return;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "models/workload/model_name.h"
 #include "models/workload/workload_limits.h"
 #include "models/workload/workload_parts.h"
 
@@ -21,7 +22,7 @@ struct OfTable {
 };
 
 void feature_keys(Fields& map, Feature& feature, TableKind kind, const OfTable& usual) {
-  map.need("name", feature.name, label_leaf(), "the feature");
+  map.need("name", feature.name, model_name_leaf(), "the feature");
   if (!map.where(kind == TableKind::pooled)) {
     for (const char* const key : {"pooling_factor", "num_poolings", "weighted", "weight_gradient", "batch"})
       map.refuse_if(map.reader().has(key), key, fmt::format("'{}' only features of pooled tables have this key", key),
@@ -52,14 +53,14 @@ Shape features_shape() {
   Fields map(item);
   Feature feature;
   feature_keys(map, feature, TableKind::pooled, {});
-  item.forms = {{Form::Kind::map}, label_leaf().form};
+  item.forms = {{Form::Kind::map}, model_name_leaf().form};
   return list_shape(item, Bounds::from(1));
 }
 
 Feature read_feature(const Tree& item, const std::string& path, TableKind kind, const OfTable& usual) {
   Feature feature{.name = "", .pooling_factor = usual.factor, .batch = usual.batch};
   if (item.kind != Tree::Kind::map) {
-    feature.name = label_leaf()(item);
+    feature.name = model_name_leaf()(item);
     return feature;
   }
   MapReader reader(item, path);
@@ -86,7 +87,7 @@ void read_features(MapReader& reader, Table& table, const OfTable& usual) {
 void features_key(Fields& map, Table& table, const OfTable& usual) {
   map.usual("[the table's name]")
       .custom("features", features_shape(),
-              "labels, or maps. A feature that several tables name is one input, as in TorchRec: its ids are copied to "
+              "names, or maps. A feature that several tables name is one input, as in TorchRec: its ids are copied to "
               "the GPU once, and exchanged for each of the tables. So it has the same number of ids in all of them "
               "(`pooling_factor` x `num_poolings`, or the `average_length` of a sequence over its features); other "
               "numbers are refused");
@@ -213,7 +214,7 @@ void row_order_key(Fields& map, Table& table) {
 
 void table_keys(Fields& map, Table& table, const std::string& folder, const TableDefaults& defaults) {
   std::int64_t rows = 0;
-  map.need("name", table.name, label_leaf(), "unique in the workload");
+  map.need("name", table.name, model_name_leaf(), "unique in the workload");
   map.need("rows", rows, from_one_leaf(), "up to 2^53");
   table.rows = static_cast<std::uint64_t>(rows);
   map.need("dim", table.dim, from_one_leaf(), "number of columns");
@@ -240,7 +241,7 @@ void table_keys(Fields& map, Table& table, const std::string& folder, const Tabl
             "copies its vector ([lowering.md](../lowering.md#ids-that-come-twice)); TorchRec's `use_index_dedup`. Not "
             "with `hugectr_hybrid`. The validator does not execute it");
   map.usual("that of `modules`")
-      .take("module", table.module, label_leaf(),
+      .take("module", table.module, model_name_leaf(),
             "the path of the table's module in plan files, for models with several modules of a kind. The "
             "simulation fuses the exchanges of all modules of a kind, unless `modules` says `exchanges: each`. "
             "Tables of one name in several modules are called `MODULE.NAME` in the workload, and have their own "

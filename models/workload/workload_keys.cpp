@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "models/workload/model_name.h"
 #include "models/workload/workload_limits.h"
 #include "models/workload/workload_parts.h"
 
@@ -88,8 +89,9 @@ namespace {
 
 void module_keys(Fields& map, Workload& workload) {
   std::optional<std::string> first;
-  map.take("pooled", workload.pooled_module, label_leaf(), "the path of the module of pooled tables in plan files");
-  map.take("sequence", workload.sequence_module, label_leaf(), "that of sequence tables; another label");
+  map.take("pooled", workload.pooled_module, model_name_leaf(),
+           "the path of the module of pooled tables in plan files");
+  map.take("sequence", workload.sequence_module, model_name_leaf(), "that of sequence tables; another path");
   map.refuse_if(workload.pooled_module == workload.sequence_module, "",
                 fmt::format("both modules are called '{}'", workload.pooled_module),
                 "Plan files distinguish them by path: give them different names");
@@ -176,11 +178,12 @@ void stash_keys(Fields& map, Stash& stash) {
   map.need("restore_at", stash.restore_at, label_leaf(),
            "the layer of `dense` whose backward pass starts their way back, or `gradients`, the exchange of gradients, "
            "behind all layers above it");
-  map.usual("[]").custom("keep", list_shape(leaf_shape(label_leaf())), "tables whose rows stay on the device, not all");
+  map.usual("[]").custom("keep", list_shape(leaf_shape(model_name_leaf())),
+                         "tables whose rows stay on the device, not all");
   if (!map.reading()) return;
   stash.place = map.reader().tree().place;
   if (!map.reader().has("keep")) return;
-  for (const Tree& item : map.reader().list("keep", Bounds::from(0))) stash.keep.push_back(label_leaf()(item));
+  for (const Tree& item : map.reader().list("keep", Bounds::from(0))) stash.keep.push_back(model_name_leaf()(item));
 }
 
 void group_keys(Fields& map, ShardingGroups& groups) {
@@ -295,8 +298,7 @@ TableDefaults workload_keys(Fields& map, Workload& workload, const std::string& 
 
 void file_key(Fields& map, std::string_view key, std::string& file, const char* help) {
   map.take(key, file, text_leaf(kFileNameRule), help);
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  map.refuse_if(std::ranges::any_of(file, is_control), key, excerpt(file) + " is not the name of a file",
+  map.refuse_if(has_control_characters(file), key, excerpt(file) + " is not the name of a file",
                 "Give a path relative to this file");
 }
 

@@ -75,7 +75,7 @@ inline LeafReader<std::int64_t> from_one_leaf() {
   return count_leaf(Bounds::from(1));
 }
 
-// The names of tables, features and layers.
+// The names of layers.
 inline constexpr TextRule kLabelRule{"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-",
                                      Bounds::from(1).to(256), "is not a name",
                                      "Use letters, digits, '_', '.' and '-', 1 to 256 of them"};

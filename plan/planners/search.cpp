@@ -12,7 +12,10 @@
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "plan/search/candidates.h"
+#include "plan/search/crossing.h"
 #include "plan/search/local_search.h"
+#include "plan/search/start_plans.h"
+#include "plan/torchrec_types.h"
 
 namespace shardsim {
 namespace {
@@ -20,13 +23,18 @@ namespace {
 using search::Candidate;
 using search::Candidates;
 using search::Choice;
+using search::Found;
+using search::is_before;
 using search::IterationCost;
 using search::LocalSearch;
 using search::StartPlanner;
 using search::TableChoices;
 
 constexpr std::int64_t kMostEvaluations = 1'000'000'000;
-constexpr int kSearchRounds = 3;  // of the search, each with less memory if plans need more at their peak
+constexpr std::size_t kBegun = 4;   // plans from which a short search begins
+constexpr int kSearchRounds = 3;    // of the search, each with less memory if plans need more at their peak
+constexpr double kFarAhead = 0.25;  // of TorchRec's own types: more than a search gains that has nothing else
+constexpr int kFreePart = 3;        // of a search: what goes on beyond TorchRec's types where these are near
 
 class Search : public Planner {
  public:
@@ -54,16 +62,6 @@ class Search : public Planner {
   std::int64_t simulations_ = 6;
 };
 
-// Answers as the host does, and keeps from it what planners say whose plans are only starts.
-class UnheardHost : public HostOver {
- public:
-  using HostOver::HostOver;
-  bool listens() const override { return false; }
-  void say(const std::string&) const override {}
-  void state(const std::string&, double) const override {}
-  void learned_from(const std::string&) const override {}
-};
-
 // One run of the planner.
 class SearchRun {
  public:
@@ -74,6 +72,7 @@ class SearchRun {
         context_(context),
         choices_(workload, cluster, context),
         candidates_(workload, cluster, context),
+        rng_(context.seed),
         began_(std::chrono::steady_clock::now()) {}
 
   Plan best() {
@@ -81,6 +80,7 @@ class SearchRun {
     if (!context_.host.answers(PlannerHost::Question::loads) ||
         !context_.host.answers(PlannerHost::Question::iterations))
       return without_simulator();
+    if (std::optional<Plan> plan = plan_of_torchrec_alone()) return *plan;
     IterationCost cost = make_cost();
     choices_.use(cost);
     search::LocalSearchLimits limits;
@@ -122,7 +122,7 @@ class SearchRun {
     }
     for (const StartPlanner& start : search::start_planners()) {
       context_.host.stop_if_asked();
-      auto plan = plan_of(start);
+      auto plan = planned_.plan_of(start, workload_, cluster_, context_, choices_);
       const bool known = plan && std::ranges::any_of(starts_, [&](const Candidate& c) { return c.plan == *plan; });
       if (plan && (!known || start.name == start.options.find("name")->scalar))
         starts_.push_back({start.name, std::move(*plan)});
@@ -133,18 +133,61 @@ class SearchRun {
     }
   }
 
-  // Nothing where the planner has none, or breaks constraints.
-  std::optional<Plan> plan_of(const StartPlanner& start) const {
-    const UnheardHost unheard(context_.host);
-    const PlannerContext quiet{context_.memory, context_.seed, unheard, context_.constraints};
+  bool is_beyond_torchrec(const Plan& plan) const {
+    return !beyond_torchrec(plan, workload_, row_ranks(workload_, cluster_.spec())).empty();
+  }
+
+  // Whether a plan that TorchRec cannot run is there, and none so far ahead of those that it can that no search within
+  // its types gets there.
+  bool is_near_torchrec() const {
+    if (!options_.start_.empty()) return false;
+    double beyond = std::numeric_limits<double>::infinity(), within = beyond;
+    for (const Found& found : found_) {
+      if (!found.fits) continue;
+      double& least = is_beyond_torchrec(plan_from(found.plan)) ? beyond : within;
+      least = std::min(least, found.seconds);
+    }
+    return std::isfinite(beyond) && within < beyond * (1 + kFarAhead);
+  }
+
+  // Whoever forbids what TorchRec cannot run must not get a faster plan for that: the result of the very search that
+  // has nothing else is one of the starts.
+  void search_within_torchrec(LocalSearch& local) {
+    std::optional<Plan> plan = best_within_torchrec(search::UnheardHost(context_.host));
+    if (!plan) return;
+    starts_.push_back({"search_torchrec", std::move(*plan)});
+    if (!begin_with(local, starts_.back())) starts_.pop_back();
+  }
+
+  // Where no planner has a plan that TorchRec cannot run, a search has nothing else to begin with either, and is the
+  // same as one within TorchRec's types. None where that is not so, or there is no such plan.
+  std::optional<Plan> plan_of_torchrec_alone() {
+    const bool is_limited = context_.constraints != nullptr && context_.constraints->by_table.contains("*") &&
+                            std::ranges::all_of(context_.constraints->by_table,
+                                                [](const auto& of_table) { return of_table.second.torchrec_only; });
+    const auto is_beyond = [this](const Candidate& start) { return is_beyond_torchrec(start.plan); };
+    if (is_limited || workload_.hugectr_pipeline() || workload_.hugectr_rows() || !options_.start_.empty() ||
+        starts_.empty() || std::ranges::any_of(starts_, is_beyond))
+      return std::nullopt;
+    return best_within_torchrec(context_.host);
+  }
+
+  std::optional<Plan> best_within_torchrec(const PlannerHost& host) {
+    Constraints within = context_.constraints == nullptr ? Constraints{} : *context_.constraints;
+    within.by_table.try_emplace("*");
+    for (auto& [table, constraint] : within.by_table) constraint.torchrec_only = true;
+    const PlannerContext context{context_.memory, context_.seed, host, &within};
     try {
-      Plan plan = make_planner(start.options)->plan(workload_, cluster_, quiet);
-      check_plan(plan, workload_, cluster_, options_.place_);
-      if (choices_.allows(plan)) return plan;
+      SearchRun run(options_, workload_, cluster_, context);
+      run.began_ = began_;
+      run.planned_ = planned_;
+      Plan plan = run.best();
+      simulated_within_ = run.simulations();
+      return plan;
     } catch (const Error&) {
+      context_.host.stop_if_asked();  // else TorchRec has no plan
       return std::nullopt;
     }
-    return std::nullopt;
   }
 
   // A command without a simulator has no times to compare: the first start that fits is as good as any.
@@ -181,18 +224,9 @@ class SearchRun {
     }
   }
 
-  struct Found {
-    std::vector<Choice> plan;
-    double seconds = 0;
-    bool fits = false;
-    std::string from = {};  // the planner of a start
-  };
-
   void keep(const LocalSearch& local, const std::string& from = {}) {
     found_.push_back({local.plan(), local.seconds(), local.fits(), from});
   }
-
-  static bool is_before(const Found& a, const Found& b) { return a.fits != b.fits ? a.fits : a.seconds < b.seconds; }
 
   // False where the compute model has no time for the plan of the start, which then is none. That of a file is an
   // error.
@@ -211,25 +245,19 @@ class SearchRun {
     return true;
   }
 
-  void explore(LocalSearch& local) {
-    const std::int64_t all = budget();
-    std::erase_if(starts_, [&](Candidate& start) { return !begin_with(local, start); });
-    if (found_.empty()) candidates_.throw_if_refused();
-    if (options_.max_moved_) {
-      local.begin(found_.front().plan);
-      finish(local, all);
-      return;
-    }
+  // Short searches from the best plans of some planners: which of them leads to the fastest shows only on the way.
+  void search_shortly(LocalSearch& local, std::int64_t all) {
     std::ranges::stable_sort(found_, is_before);
-    // The best start, and the best one of another kind: tiers of one planner differ little.
-    std::vector<Found> first;
-    for (const Found& each : found_)
-      if (first.empty() || (first.size() == 1 && each.from != first[0].from)) first.push_back(each);
-    for (const Found& start : first) {
+    for (const Found& start : search::best_of_planners(found_, kBegun)) {
       local.begin(start.plan);
-      local.descend({}, all / 8);
+      local.descend({}, all / 32);
+      local.anneal(all / 16, rng_);
       keep(local);
     }
+  }
+
+  // Plans of all tables anew, within some types, while there are evaluations for them.
+  void plan_anew(LocalSearch& local, std::int64_t all) {
     using enum Strategy;
     const std::vector<std::vector<Strategy>> families = {
         {},
@@ -248,15 +276,33 @@ class SearchRun {
       local.descend(family, all / 16);
       keep(local);
     }
+  }
+
+  void explore(LocalSearch& local) {
+    std::int64_t all = budget();
+    std::erase_if(starts_, [&](Candidate& start) { return !begin_with(local, start); });
+    if (found_.empty()) candidates_.throw_if_refused();
+    if (options_.max_moved_) {
+      local.begin(found_.front().plan);
+      finish(local, all);
+      return;
+    }
+    for (Found& crossed : search::crossed_plans(local, workload_, found_, budget() / 8))
+      found_.push_back(std::move(crossed));
+    search_shortly(local, all);
+    if (is_near_torchrec()) {
+      search_within_torchrec(local);
+      all = std::min(all, local.evaluations() + all / kFreePart);
+    }
+    plan_anew(local, all);
     std::ranges::stable_sort(found_, is_before);
     local.begin(found_.front().plan);
     finish(local, all);
   }
 
   void finish(LocalSearch& local, std::int64_t all) {
-    Rng rng(context_.seed);
     const std::int64_t relief = is_tight(local) ? all / 10 : 0;
-    local.anneal((all - relief - local.evaluations()) * 4 / 5, rng);
+    local.anneal((all - relief - local.evaluations()) * 4 / 5, rng_);
     local.descend({}, all - relief - local.evaluations());
     keep(local);
     std::ranges::stable_sort(found_, is_before);
@@ -316,9 +362,14 @@ class SearchRun {
     return best->plan;
   }
 
+  std::int64_t simulations() const {
+    return simulated_within_ + std::ranges::count_if(candidates_.all(), [](const Candidate& candidate) {
+             return candidate.simulated.has_value();
+           });
+  }
+
   void tell(const Candidate& best, const Candidate* start, const LocalSearch& local) const {
-    const auto simulations =
-        std::ranges::count_if(candidates_.all(), [](const Candidate& c) { return c.simulated.has_value(); });
+    const std::int64_t simulations = this->simulations();
     state("cost_ms", best.estimate * 1e3);
     state("evaluations", static_cast<double>(local.evaluations()));
     state("simulations", static_cast<double>(simulations));
@@ -364,8 +415,11 @@ class SearchRun {
   const PlannerContext& context_;
   TableChoices choices_;
   Candidates candidates_;
+  Rng rng_;
   std::chrono::steady_clock::time_point began_;
   bool timed_out_ = false;
+  std::int64_t simulated_within_ = 0;  // plans, by the search within TorchRec's types
+  search::StartPlans planned_;
   std::vector<Candidate> starts_;
   std::vector<Found> found_;
 };

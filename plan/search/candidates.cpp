@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/tree/tree_editor.h"
 #include "plan/check.h"
 #include "plan/memory_need.h"
 
@@ -12,27 +11,7 @@ namespace {
 
 constexpr double kSame = 1e-5;  // relative: rounding, and the order of sums
 
-Tree with_options(const std::string& name, const std::vector<std::pair<std::string, std::string>>& options) {
-  Tree tree = named_map(name);
-  for (const auto& [key, value] : options) set_path(tree, key, text_tree(value, {}));
-  return tree;
-}
-
 }  // namespace
-
-std::vector<StartPlanner> start_planners() {
-  std::vector<StartPlanner> starts;
-  for (const PlannerEntry& planner : planners()) {
-    const std::string name(planner.name);
-    if (name != "search" && name != "per_table") starts.push_back({name, named_map(name)});
-    if (name == "torchrec") starts.push_back({name + "_2025", with_options(name, {{"version", "2025-10"}})});
-    if (!name.starts_with("flexshard_")) continue;
-    starts.push_back({name + "_simulated", with_options(name, {{"bandwidths", "simulated"}})});
-    starts.push_back({name + "_row_wise", with_options(name, {{"bandwidths", "simulated"}, {"pooled", "row_wise"}})});
-    starts.push_back({name + "_8gib", with_options(name, {{"bandwidths", "simulated"}, {"memory_budget", "8 GiB"}})});
-  }
-  return starts;
-}
 
 bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& memory) {
   try {

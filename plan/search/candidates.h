@@ -15,17 +15,6 @@ namespace shardsim::search {
 // memory is taken.
 inline constexpr double kNearTie = 0.02;
 
-// A planner that a search starts from, by its name in figures, and with what options.
-struct StartPlanner {
-  std::string name;
-  Tree options;
-};
-
-// Every planner that needs no options, TorchRec's in both of its versions, and those that cut by popularity with the
-// bandwidths of the cluster, too, beside pooled tables that take least memory and with memory to spend. Whichever has
-// no plan is left out.
-std::vector<StartPlanner> start_planners();
-
 // A plan that a search may return.
 struct Candidate {
   std::string name;  // of the planner that it is from; "search" of its own ones

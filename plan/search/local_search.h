@@ -32,6 +32,7 @@ class LocalSearch {
   const std::vector<Choice>& plan() const { return plan_; }
   double seconds() const { return seconds_; }                                 // of an iteration
   double fullest() const { return std::ranges::max(memory_) + everywhere_; }  // bytes of a rank, by the memory model
+  const std::vector<std::size_t>& heaviest() const { return heaviest_; }      // tables, by what they read and write
   bool fits() const { return over_ <= 0 && moves_within(); }
 
   // Places every table anew, the busiest first, each where the iteration is shortest so far.

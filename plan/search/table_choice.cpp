@@ -1,6 +1,7 @@
 #include "plan/search/table_choice.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -90,7 +91,13 @@ void TableChoices::read_rules(std::size_t index, const TableConstraint* constrai
   rules.min_partition = kColumns;
   if (constraint != nullptr) {
     const std::vector<Strategy> types = constraint->types_of(table.kind);
-    if (!constraint->sharding_types.empty()) rules.strategies = types;
+    if (!constraint->sharding_types.empty()) {  // in the order of ours: naming all of them changes nothing
+      rules.strategies.clear();
+      std::ranges::copy_if(std::vector{data_parallel, row_wise, column_wise, table_wise, table_column_wise,
+                                       table_row_wise, grid_shard, flex},
+                           std::back_inserter(rules.strategies),
+                           [&](Strategy each) { return std::ranges::find(types, each) != types.end(); });
+    }
     if (constraint->torchrec_only) {
       std::erase_if(rules.strategies, [&](Strategy each) { return std::ranges::find(types, each) == types.end(); });
     }

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "program/timeline/op_kind.h"
 #include "program/timeline/rank_times.h"
+#include "program/timeline/timeline.h"
 
 namespace shardsim {
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <tuple>
 
@@ -90,6 +91,10 @@ TimelineFault fault_of_groups(const Timeline& timeline) {
   return {};
 }
 
+// The kinds of collectives of docs/formats/comparisons.md and the classes of docs/formats/program.md.
+constexpr std::array<std::string_view, 7> kCollectiveKinds = {
+    "all_gather", "all_reduce", "all_to_all", "all_to_all_v", "broadcast", "reduce_scatter", "send_recv"};
+
 }  // namespace
 
 std::vector<int> group_of(const Timeline& timeline, const Timeline::OpInfo& op, int rank) {
@@ -129,6 +134,18 @@ Timeline timeline_from_bytes(std::string_view bytes) {
     throw run_error("a worker process sent a broken timeline: " + wrong, "Run again");
   }
   return timeline;
+}
+
+bool is_communication(std::string_view op_class) {
+  return std::find(kCollectiveKinds.begin(), kCollectiveKinds.end(), op_class) != kCollectiveKinds.end();
+}
+
+bool is_compute(std::string_view op_class) {
+  return op_class == "lookup" || op_class == "update" || op_class == "dense";
+}
+
+bool is_host(std::string_view op_class) {
+  return op_class == "host";
 }
 
 }  // namespace shardsim

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/hdf5/hdf5.h"
 #include "base/hdf5/read_apart.h"
-#include "base/system_failure.h"
 #include "base/text.h"
 #include "program/timeline/timeline_hdf5.h"
 

@@ -1,5 +1,7 @@
 #include <filesystem>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/result_folder.h"
@@ -65,6 +67,15 @@ void bind_import(py::module_& module) {
             return without_gil([&] { return answer.write(folder, force); });
           },
           py::arg("folder"), py::arg("force"));
+  module.def(
+      "model_assumptions",
+      [](const std::vector<std::pair<std::string, std::vector<std::string>>>& tables, bool dense, bool optimizer,
+         bool pipeline, bool host) {
+        std::vector<ImportedTable> made(tables.size());
+        for (std::size_t i = 0; i < tables.size(); ++i) std::tie(made[i].table.name, made[i].assumed) = tables[i];
+        return model_assumptions(made, {dense, optimizer, pipeline, host});
+      },
+      py::arg("tables"), py::arg("dense"), py::arg("optimizer"), py::arg("pipeline"), py::arg("host"));
   module.def(
       "imported", [](const ImportRequest& request) { return without_gil([&] { return import_answer(request); }); },
       py::arg("request"));

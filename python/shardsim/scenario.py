@@ -78,6 +78,7 @@ class Scenario:
         # The folder from which the path of a file leads, wherever the process goes later; "" where it leads from none.
         self._read_in = "" if self._dict is not None or os.path.isabs(self.path) else _working_folder()
         self._parsed = _core.ScenarioText(self._text, self.path)
+        self.assumed: list[str] = []  # of a model in TorchRec: what it does not say, in sentences
         self._changes: dict[str, str] = {}
         self._seed: int | None = None
         self._torchrec_only = False

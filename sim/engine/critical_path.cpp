@@ -188,6 +188,7 @@ class Walk {
     const double begin = spans_.begin(call, node.op, node.iteration);
     PathStep transfer{PathStep::Kind::transfer, node.op, span.rank, node.iteration};
     transfer.link = span.link;
+    transfer.drawn = drawn_share(loads, span.link);
     const double moved = begin + loads.start.value, slowed = span.end - moved - alone_seconds(loads, span.link);
     if (slowed > kSlowed * (span.end - moved)) transfer.slowed = slowed;
     if (span.end > moved) add(transfer, moved);
@@ -201,12 +202,24 @@ class Walk {
     return cause_of({*last, node.op, node.iteration});
   }
 
-  double alone_seconds(const CollectiveLoads& loads, LinkId link) const {
+  // Null where nothing moves on that link.
+  static const LinkLoad* load_on(const CollectiveLoads& loads, LinkId link) {
     const auto load = std::ranges::lower_bound(loads.loads, link, {}, &LinkLoad::link);
-    if (link < 0 || load == loads.loads.end() || load->link != link) return 0;
+    return link < 0 || load == loads.loads.end() || load->link != link ? nullptr : &*load;
+  }
+
+  double drawn_share(const CollectiveLoads& loads, LinkId link) const {
+    const LinkLoad* const load = load_on(loads, link);
+    if (load == nullptr || load->cap.bytes_per_second <= 0) return 1;
     const double rate = run_.cluster.links()[static_cast<std::size_t>(link)].rate.bytes_per_second;
-    const double cap = load->cap.bytes_per_second;
-    return load->occupancy / (cap > 0 ? std::min(cap, rate) : rate);
+    return std::min(1.0, load->cap.bytes_per_second / rate);
+  }
+
+  double alone_seconds(const CollectiveLoads& loads, LinkId link) const {
+    const LinkLoad* const load = load_on(loads, link);
+    if (load == nullptr) return 0;
+    const double rate = run_.cluster.links()[static_cast<std::size_t>(link)].rate.bytes_per_second;
+    return load->occupancy / (drawn_share(loads, link) * rate);
   }
 
   // Returns the last to end of all operations that the node waited for. Where none of them ended now, its rank had run

@@ -14,7 +14,7 @@ namespace shardsim {
 class IterationChain {
  public:
   // `program`: its operations, whose sizes do not count. `works`: [iteration] what they take in it, expanded from the
-  // Program of that iteration (sim/lower/draws/drawn_programs.h); one or more. All must outlive the chain. Errors: as
+  // Program of that iteration (sim/lower/draws/drawn_batch.h); one or more. All must outlive the chain. Errors: as
   // of simulate().
   IterationChain(const Program& program, const Cluster& cluster, const std::vector<std::vector<OpWork>>& works,
                  Network& network);

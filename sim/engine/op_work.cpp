@@ -6,8 +6,6 @@
 
 #include "program/program.h"
 #include "program/timeline/traffic.h"
-#include "sim/engine/known_reductions.h"
-#include "sim/engine/like_sets.h"
 #include "sim/engine/row_facts.h"
 #include "sim/engine/store_time.h"
 
@@ -133,6 +131,19 @@ bool same_calls(const Op& a, const Op& b) {
          a.bytes_by_set == b.bytes_by_set && a.launch_ns == b.launch_ns && a.every == b.every;
 }
 
+bool in_one_node(const std::vector<int>& ranks, const Cluster& cluster) {
+  return std::ranges::all_of(ranks, [&](int rank) { return cluster.node_of(rank) == cluster.node_of(ranks.front()); });
+}
+
+bool same_reduction(const Op& a, const Op& b) {
+  return a.op_class == b.op_class && a.bytes == b.bytes && a.bytes_by_set == b.bytes_by_set &&
+         a.launch_ns == b.launch_ns && a.every == b.every;
+}
+
+bool of_sets(const OpWork& work, const std::vector<std::vector<int>>& sets) {
+  return std::ranges::equal(work.calls, sets, {}, &OpWork::Call::ranks);
+}
+
 }  // namespace
 
 Seconds host_link_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
@@ -187,6 +198,65 @@ std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, c
     }
   }
   return works;
+}
+
+CollectiveLoads LikeSets::expand(const CollectiveCall& call) {
+  if (like_the_last(call)) return moved_to(cluster_.node_of(call.ranks.front()));
+  CollectiveLoads loads = expand_collective(call, cluster_, algorithm_);
+  ranks_.clear();
+  if (!in_one_node(call.ranks, cluster_)) return loads;
+  ranks_ = call.ranks;
+  bytes_ = call.bytes;
+  loads_ = loads;
+  return loads;
+}
+
+bool LikeSets::like_the_last(const CollectiveCall& call) const {
+  if (ranks_.empty() || call.ranks.size() != ranks_.size() || call.bytes != bytes_) return false;
+  const int apart = call.ranks.front() - ranks_.front();
+  if (apart % cluster_.ranks_per_node() != 0) return false;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (call.ranks[i] - ranks_[i] != apart) return false;
+  }
+  const int node = cluster_.node_of(call.ranks.front());
+  return call.ranks.front() >= 0 && node < cluster_.nodes() && equal_rates(node);
+}
+
+bool LikeSets::equal_rates(int node) const {
+  const int other = cluster_.node_of(ranks_.front());
+  const LinkId end = cluster_.on_node(0, node + 1);
+  for (LinkId link = cluster_.on_node(0, node), like = cluster_.on_node(0, other); link < end; ++link, ++like) {
+    if (cluster_.links()[link].rate != cluster_.links()[like].rate) return false;
+  }
+  return true;
+}
+
+CollectiveLoads LikeSets::moved_to(int node) const {
+  CollectiveLoads moved = loads_;
+  const LinkId further = cluster_.on_node(0, node) - cluster_.on_node(0, cluster_.node_of(ranks_.front()));
+  for (LinkLoad& load : moved.loads) load.link += further;
+  return moved;
+}
+
+void KnownReductions::keep(const Program& program, std::vector<OpWork> works) {
+  for (std::size_t at = 0; at < works.size(); ++at) {
+    const Op& op = program.ops[at];
+    if (!op.is_collective() || !op.matrix.empty()) continue;
+    const auto alike = [&](const Known& each) { return each.op.group == op.group && same_reduction(each.op, op); };
+    if (std::ranges::any_of(known_, alike)) continue;
+    known_.push_back({op, std::move(works[at])});
+  }
+}
+
+std::optional<OpWork> KnownReductions::take(const Op& op, const Program& program) {
+  if (!op.matrix.empty()) return std::nullopt;
+  const std::vector<std::vector<int>>& sets = program.groups.at(op.group);
+  const auto found = std::ranges::find_if(
+      known_, [&](const Known& each) { return same_reduction(each.op, op) && of_sets(each.work, sets); });
+  if (found == known_.end()) return std::nullopt;
+  std::optional<OpWork> work = std::move(found->work);
+  known_.erase(found);
+  return work;
 }
 
 }  // namespace shardsim

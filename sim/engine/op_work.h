@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,5 +64,48 @@ OpWork expand_collective_op(const Op& op, const Program& program, const Cluster&
 // Both, for all operations.
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms);
+
+// Expands the rank sets of one collective one after the other. A set inside one node loads that node's links just as
+// the set before it did its own, where it holds the like GPUs, moves the same bytes and the nodes' links have equal
+// rates: then the loads are moved to its node, to the last bit what expanding it would give.
+class LikeSets {
+ public:
+  LikeSets(const Cluster& cluster, std::string algorithm) : cluster_(cluster), algorithm_(std::move(algorithm)) {}
+
+  CollectiveLoads expand(const CollectiveCall& call);
+
+ private:
+  bool like_the_last(const CollectiveCall& call) const;
+  bool equal_rates(int node) const;
+  CollectiveLoads moved_to(int node) const;
+
+  const Cluster& cluster_;
+  const std::string algorithm_;
+  std::vector<int> ranks_;  // of the last set that was expanded inside one node; empty: none
+  std::int64_t bytes_ = 0;
+  CollectiveLoads loads_;
+};
+
+// The reductions of one Program of a case, for the next one of the same case: gradients have as many bytes whatever is
+// looked up, and to expand an all-reduce of a large world in every way takes as long as a simulation. Works are moved,
+// not copied, so that a large world's loads are in memory once.
+class KnownReductions {
+ public:
+  // Keeps what `works`, those of the Program, have of reductions.
+  void keep(const Program& program, std::vector<OpWork> works);
+  // Takes out the work of a reduction that moves the same bytes in the same rank sets.
+  std::optional<OpWork> take(const Op& op, const Program& program);
+
+ private:
+  struct Known {
+    Op op;
+    OpWork work;
+  };
+  std::vector<Known> known_;
+};
+
+// As expand_ops(), with the reductions that are known of another Program on the same cluster with the same algorithms.
+std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
+                               const std::map<std::string, std::string>& algorithms, KnownReductions& known);
 
 }  // namespace shardsim

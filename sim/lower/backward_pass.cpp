@@ -202,6 +202,7 @@ void Lowering::add_gradients(const FusionGroup& group, GroupOps& ops) {
     std::vector<int> behind = after;
     if (!ops.indices.empty()) behind.push_back(ops.indices[number]);
     behind.push_back(restore_);
+    behind.push_back(prefetch_beside(group.parts[number]));
     behind.push_back(gather_rows(group, ops.scatters[number], behind));
     behind.push_back(add_weight_gradient(group, group.parts[number], behind));
     behind.push_back(clear_rows(group, group.parts[number], behind));

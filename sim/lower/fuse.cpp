@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "plan/plan_file.h"
-#include "program/shard_rows.h"
+#include "program/program.h"
 #include "sim/lower/fusion_group.h"
 #include "sim/lower/known_shares.h"
 

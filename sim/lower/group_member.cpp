@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <utility>
 
-#include "program/shard_rows.h"
+#include "program/program.h"
 #include "sim/lower/known_shares.h"
+#include "sim/lower/lower.h"
 
 namespace shardsim {
 namespace {
@@ -72,6 +76,30 @@ void deduplicate(GroupMember& member, bool observed_payload) {
   member.shares_of_different = member.uneven->distinct(ids);
   const double all = std::accumulate(member.shares_of_different.begin(), member.shares_of_different.end(), 0.0);
   for (double& share : member.shares_of_different) share /= all;
+}
+
+// The memory in which the rows of a table lie, by its compute kernel.
+constexpr std::array<std::pair<std::string_view, RowMemory>, 8> kMemories{
+    {{"dense", RowMemory::hbm},
+     {"fused", RowMemory::hbm},
+     {"fused_uvm", RowMemory::host},
+     {"fused_uvm_caching", RowMemory::cached},
+     {"key_value", RowMemory::cached},
+     {"dram_virtual_table", RowMemory::cached},
+     {"ssd_virtual_table", RowMemory::cached},
+     {"dram_ssd_virtual_table", RowMemory::cached}}};
+
+// FBGEMM fills no cache ahead that holds the rows which are used most ("Only LRU cache policy supports
+// prefetch_pipeline", fbgemm_gpu/split_table_batched_embeddings_ops_training.py).
+void check_cache(const GroupMember& member, const Workload& workload) {
+  if (memory_of(member) != RowMemory::cached || member.latest_cached) return;
+  if (!workload.fetches_ahead()) return;
+  throw input_error(member.table->place,
+                    "table '" + member.table->name +
+                        "' has a cache of the rows that are used most (cache_policy: lfu), which FBGEMM does not fill "
+                        "ahead, as the pipeline " +
+                        workload.pipeline + " does",
+                    "Choose cache_policy: lru, or another pipeline");
 }
 
 }  // namespace
@@ -267,6 +295,39 @@ std::int64_t items_per_rank(const Placement& placement, const Workload& workload
                                 ? table.runtime->sum(access, placement.row_begin, placement.row_end)
                                 : access.sum(placement.row_begin, placement.row_end);
   return half_up(batch_of(table, workload.batch_per_gpu) * per_sample);
+}
+
+RowMemory memory_of(const GroupMember& member) {
+  if (replicated(member.placement->strategy)) return RowMemory::hbm;
+  const std::string& kernel = member.placement->compute_kernel;
+  for (const auto& [name, memory] : kMemories) {
+    const bool holds_all = memory == RowMemory::cached && member.caches.hbm >= 1;
+    if (name == kernel) return holds_all ? RowMemory::hbm : memory;
+  }
+  throw input_error(
+      member.table->place,
+      "table '" + member.table->name + "' has the compute kernel '" + kernel + "', which is not simulated",
+      "Choose dense, fused, fused_uvm, fused_uvm_caching, or key_value and its like");
+}
+
+RowStore store_of(const GroupMember& member) {
+  return memory_of(member) == RowMemory::cached ? row_store_of(*member.placement) : RowStore::none;
+}
+
+void check_memory(const GroupMember& member, const Workload& workload) {
+  check_cache(member, workload);
+  if (!workload.hugectr_rows() && !workload.hugectr_pipeline()) return;
+  if (memory_of(member) == RowMemory::hbm) return;
+  throw input_error(member.table->place,
+                    "table '" + member.table->name + "' has the compute kernel '" + member.placement->compute_kernel +
+                        "', but HugeCTR's embeddings keep all rows in device memory",
+                    "Choose fused or dense");
+}
+
+std::vector<std::string> lowered_kernels() {
+  std::vector<std::string> names;
+  for (const auto& [name, memory] : kMemories) names.emplace_back(name);
+  return names;
 }
 
 }  // namespace shardsim

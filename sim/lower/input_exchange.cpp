@@ -185,8 +185,28 @@ void Lowering::prefetch_rows() {
   if (fetch_ >= 0) write_stored_rows(fetch_, prefetch_);
 }
 
+int Lowering::prefetch_beside(const LookupPart& part) const {
+  const bool ahead = workload_.fetches_ahead() && full();
+  return ahead && part.memory == RowMemory::cached ? prefetch_ : -1;
+}
+
+// A cache is never filled while its rows are updated: a row without room that the next batch brings in would lack its
+// update. In FBGEMM hooks around the backward pass see to it (_update_cache_counter_and_locations and
+// _sync_stream_post_backward of split_table_batched_embeddings_ops_training.py; of key-value stores those of
+// ssd/training.py): it waits for the prefetch of the next batch, and the one after that for it.
+void Lowering::keep_from_updates() {
+  for (const FusionGroup& group : groups_) {
+    const GroupOps& ops = ops_[static_cast<std::size_t>(group.index)];
+    for (std::size_t part = 0; part < group.parts.size(); ++part) {
+      if (prefetch_beside(group.parts[part]) < 0) continue;
+      op_at(fetch_ >= 0 ? fetch_ : prefetch_).after_previous.push_back(ops.update(part));
+    }
+  }
+}
+
 void Lowering::connect_pipeline() {
   say_batches_ahead();
+  keep_from_updates();
   if (workload_.base_pipeline()) connect_copy();
   if (workload_.staged()) connect_stages();
   if (permute_first_ >= 0 && !workload_.staged()) follow(op_at(permute_first_), copy_);

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "sim/lower/group_member.h"
-#include "sim/lower/row_memory.h"
 
 namespace shardsim {
 

@@ -60,8 +60,8 @@ std::size_t transforms_of(const Workload& workload) {
   return static_cast<std::size_t>(std::ranges::count(workload.stages, "transform", &PipelineStage::does));
 }
 
-bool is_stored(const Placement& placement) {
-  return row_store_of(placement) != RowStore::none;
+bool has_store(const FusionGroup& group) {
+  return std::ranges::any_of(group.parts, [](const LookupPart& part) { return part.store != RowStore::none; });
 }
 
 std::vector<Stream> streams_of(const Workload& workload, bool grouped, bool stored) {
@@ -98,7 +98,7 @@ Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cl
       groups_(fuse(program_, plan, workload, cluster, options)),
       ops_(groups_.size()) {
   if (!options.overlap) return;
-  streams_ = streams_of(workload, groups > 1, std::ranges::any_of(plan.placements, is_stored));
+  streams_ = streams_of(workload, groups > 1, std::ranges::any_of(groups_, has_store));
   program_.streams.clear();
   for (const Stream stream : streams_) program_.streams.push_back(stream_name(stream));
 }

@@ -30,7 +30,7 @@ struct LoweringOptions {
   // decide, and the seed that the load states, or else the plan.
   std::optional<int> row_draw{};
   std::uint64_t most_head = kMostHeadRows;  // of the rows of a placement that are placed one by one
-  const DrawnBatch* drawn = nullptr;  // sizes of this batch (sim/lower/draws/drawn_programs.h); none: the expected ones
+  const DrawnBatch* drawn = nullptr;   // sizes of this batch (sim/lower/draws/drawn_batch.h); none: the expected ones
   const Software* software = nullptr;  // whose host launches all of it, and whose kernels are counted; none: no host
   bool fills_ahead = false;  // caches are filled as in a pipeline that does it ahead, whichever the workload has
   bool launches = true;      // of the software; false: its kernels alone, without the host's operations

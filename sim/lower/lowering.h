@@ -102,6 +102,9 @@ class Lowering {
   void exchange_inputs();  // after the wait: lengths, ids, weights
   void recat();
   void prefetch_rows();  // after recat(); nothing without cached tables
+  // The prefetch of the next batch, where it writes to the cache of the part; -1: it has none, or is not filled ahead.
+  int prefetch_beside(const LookupPart& part) const;
+  void keep_from_updates();
 
   // row_store.cpp: what the host does for tables in key-value stores, ahead of that and behind it (docs/lowering.md,
   // "Key-value stores").

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "program/shard_rows.h"
+#include "program/program.h"
 #include "sim/lower/group_copies.h"
 #include "sim/lower/lowering.h"
 

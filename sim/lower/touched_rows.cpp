@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "program/program.h"
+#include "sim/lower/group_member.h"
 #include "sim/lower/known_shares.h"
-#include "sim/lower/row_memory.h"
 
 namespace shardsim {
 namespace {

@@ -6,11 +6,9 @@
 #include <optional>
 #include <set>
 
-#include "program/input_turns.h"
-#include "program/shard_rows.h"
+#include "program/program.h"
 #include "sim/lower/dense/dense_steps.h"
 #include "sim/memory/buffer_sizes.h"
-#include "sim/memory/dense_activations.h"
 
 namespace shardsim {
 namespace {

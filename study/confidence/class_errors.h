@@ -59,7 +59,7 @@ SizedClass sized_class(const std::string& error_class);
 // The correlation of the mean errors of a system between neighbouring sizes of one kind of collective: Pearson's about
 // 0, over the 37 pairs of classes of which scenarios/accuracy/residuals.csv has both, foreign collectives left out. Two
 // sizes apart it is 0.49 (20 pairs), near the square of this.
-inline constexpr double kNeighbourCorrelation = 0.64;
+inline constexpr double kNeighbourCorrelation = 0.67;
 
 // The scale of a part of which nothing was published: within a factor of 1.5 in four cases of five.
 double guess_scale();

@@ -33,6 +33,7 @@ constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
     {"latency_share", "the share of NCCL's latency that {} shows"},
     {"nic_efficiency", "the share of a NIC's rate that {} reaches"},
     {"nic_rate", "the most that a NIC carries of {}"},
+    {"nvls_fill", "what the pipeline of {} loses for each chunk where it runs NVLS"},
     {"per_remote_peer", "what {} takes longer for each GPU of another node"},
     {"start", "the time of {} before bytes move"}};
 

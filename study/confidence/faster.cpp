@@ -107,9 +107,16 @@ double placement_squares(const Interval& first, const Interval& second) {
   return draws == 0 ? 0 : squares / static_cast<double>(draws);
 }
 
-}  // namespace
+// The iteration as its host alone makes it: nothing of what GPUs do beside it is in its time.
+Interval host_alone(Interval interval, double ms) {
+  const auto host = std::ranges::find(interval.parts, "host", &UncertainPart::error_class);
+  UncertainPart all = host == interval.parts.end() ? UncertainPart{"host"} : *host;
+  all.ms = ms;
+  interval.parts = {all};
+  return interval;
+}
 
-Difference difference_of(double first_ms, const Interval& first, double second_ms, const Interval& second) {
+Difference by_parts(double first_ms, const Interval& first, double second_ms, const Interval& second) {
   const bool same_cluster = first.setting.cluster == second.setting.cluster;
   const PairedParts pairs = paired_parts(first_ms, first, second_ms, second);
   const double squares = same_cluster ? squares_on_one_cluster(pairs) : squares_on_two_clusters(pairs);
@@ -127,9 +134,24 @@ Difference difference_of(double first_ms, const Interval& first, double second_m
           std::min(1.0, changed / 2)};
 }
 
+}  // namespace
+
+Difference difference_of(double first_ms, const Interval& first, double second_ms, const Interval& second) {
+  const double apart = std::abs(std::log(second.expected(second_ms) / first.expected(first_ms)));
+  const bool same_host = first.setting.cluster == second.setting.cluster &&
+                         first.setting.software == second.setting.software &&
+                         first.setting.version == second.setting.version;
+  // Of two further apart, another host would let the GPUs of one of them set its time.
+  if (!same_host || apart >= kRepeatScale || !first.is_set_by_host() || !second.is_set_by_host())
+    return by_parts(first_ms, first, second_ms, second);
+  Difference difference = by_parts(first_ms, host_alone(first, first_ms), second_ms, host_alone(second, second_ms));
+  difference.one_host = true;
+  return difference;
+}
+
 bool is_equal(const Difference& difference) {
   constexpr double kEqualTimes = 1e-4;
-  return std::abs(difference.log_ratio) < kEqualTimes;
+  return std::abs(difference.log_ratio) < (difference.one_host ? kRepeatScale : kEqualTimes);
 }
 
 double Difference::first_is_faster_by(double least) const {
@@ -154,8 +176,14 @@ double Difference::expected_regret() const {
 
 Difference difference_of_samples(double first_ms, Interval first, double first_samples, double second_ms,
                                  Interval second, double second_samples) {
-  for (UncertainPart& part : first.parts) part.ms /= first_samples;
-  for (UncertainPart& part : second.parts) part.ms /= second_samples;
+  const auto of_sample = [](Interval& interval, double samples) {
+    for (UncertainPart& part : interval.parts) {
+      part.ms /= samples;
+      part.beneath_ms /= samples;
+    }
+  };
+  of_sample(first, first_samples);
+  of_sample(second, second_samples);
   return difference_of(first_ms / first_samples, first, second_ms / second_samples, second);
 }
 

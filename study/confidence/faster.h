@@ -20,6 +20,7 @@ struct Difference {
   double log_ratio = 0;  // ln(second / first), predicted: on average over the placements of hot rows
   double scale = 0;      // of its error
   double unlike = 0;  // share of the iterations, 0 to 1, that one spends in kinds of parts in which the other does not
+  bool one_host = false;  // the same host sets both, which take as long but for what runs differ by
 
   double first_is_faster() const;  // chance, 0 to 1
   // The same of two that are known to differ by more than this, of ln(second / first); needs a scale above 0.
@@ -29,7 +30,8 @@ struct Difference {
   double expected_regret() const;
 };
 
-// True of two that differ by less than a ten-thousandth, which no chance is worth stating of.
+// True of two that differ by less than a ten-thousandth, which no chance is worth stating of; where one host sets both
+// by less than runs of one of them do.
 bool is_equal(const Difference& difference);
 
 Difference difference_of(double first_ms, const Interval& first, double second_ms, const Interval& second);

@@ -53,6 +53,7 @@ std::vector<IterationPart> by_class(const std::vector<IterationPart>& parts) {
         return one && other ? std::optional((1 - share) * *one + share * *other) : std::nullopt;
       };
       alike->ms += part.ms;
+      alike->beneath_ms += part.beneath_ms;
       alike->guessed = alike->guessed || part.guessed;
       alike->own_measured = mean_of(alike->own_measured, part.own_measured);
       alike->own_scale = mean_of(alike->own_scale, part.own_scale);
@@ -156,6 +157,16 @@ std::string_view no_run(bool own) {
 
 }  // namespace
 
+bool Interval::is_set_by_host() const {
+  constexpr double kAll = 0.995;  // of the iteration
+  double all = 0, host = 0;
+  for (const UncertainPart& part : parts) {
+    all += part.ms;
+    host += part.error_class == "host" ? part.ms : part.beneath_ms;
+  }
+  return all > 0 && host >= kAll * all;
+}
+
 double composed_scale(const std::vector<UncertainPart>& parts, double total_ms) {
   double squares = 0;
   for (const UncertainPart& part : parts) squares += std::pow(part.ms / total_ms * part.scale, 2);
@@ -201,7 +212,8 @@ double ErrorModel::composed(const std::vector<IterationPart>& parts) const {
   std::vector<UncertainPart> uncertain;
   double total = 0;
   for (const IterationPart& part : by_class(parts)) {
-    uncertain.push_back({part.error_class, part.ms, part_scale(part), part.guessed, part.fitted_share});
+    uncertain.push_back(
+        {part.error_class, part.ms, part_scale(part), part.guessed, part.fitted_share, part.beneath_ms});
     total += part.ms;
   }
   return total > 0 ? composed_scale(uncertain, total) : 0;
@@ -223,7 +235,8 @@ Interval ErrorModel::wordless_interval(double ms, const IterationSetting& settin
   interval.placements = spread.placements;
   interval.rest_scale = rests_.scale("iteration/" + setting.software, left_out);
   for (const IterationPart& part : by_class(parts))
-    interval.parts.push_back({part.error_class, part.ms, part_scale(part), part.guessed, part.fitted_share});
+    interval.parts.push_back(
+        {part.error_class, part.ms, part_scale(part), part.guessed, part.fitted_share, part.beneath_ms});
   const double half = coverage_quantile() * interval.scale();
   const double middle = interval.expected(ms);
   interval.low_ms = middle * std::exp(-half);

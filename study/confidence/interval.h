@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/packed.h"
 #include "study/confidence/class_errors.h"
 #include "study/confidence/residuals.h"
 
@@ -16,6 +17,7 @@ struct UncertainPart {
   double scale = 0;         // of ln(observed / predicted)
   bool guessed = false;     // whether it hangs on a constant that is a guess
   double fitted_share = 1;  // as IterationPart's
+  double beneath_ms = 0;    // likewise
   bool operator==(const UncertainPart&) const = default;
 };
 
@@ -42,8 +44,13 @@ struct Interval {
   double placement_scale() const;      // standard deviation of the placements
   double expected(double told) const;  // a time of the placement that is told, on average over all of them
   double scale() const;                // of the whole
+  bool is_set_by_host() const;         // all of the iteration: what GPUs do beside it changes nothing
   bool operator==(const Interval&) const = default;
 };
+
+// Standard deviation over the placements of hot rows below which nothing is to be said of them: times are told to four
+// digits.
+inline constexpr double kTellingPlacement = 1e-4;
 
 // Our errors, as far as published times tell them.
 class ErrorModel {
@@ -85,6 +92,46 @@ std::vector<std::string> outside_of(const IterationSetting& setting, const std::
 // Of many tables a search tries each less often: up to 80 tables were measured, and from 110 on.
 inline double search_spread(std::size_t tables) {
   return tables <= 80 ? 0.03 : 0.10;
+}
+
+// The members of an interval, as study/result/result_fields.h has those of a result.
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<IterationSetting> auto& setting) {
+  visit.field("software", setting.software);
+  visit.field("version", setting.version);
+  visit.field("cluster", setting.cluster);
+  visit.field("gpu", setting.gpu);
+  visit.field("transport", setting.transport);
+  visit.field("model", setting.model);
+  visit.field("plan", setting.plan);
+  visit.field("nodes", setting.nodes);
+  visit.field("gpus", setting.gpus);
+  visit.field("batch_per_gpu", setting.batch_per_gpu);
+  visit(setting.tables);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<UncertainPart> auto& part) {
+  visit.field("class", part.error_class);
+  visit.field("ms", part.ms);
+  visit.field("error_scale", part.scale);
+  visit.field("guessed", part.guessed);
+  visit(part.fitted_share, part.beneath_ms);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Interval> auto& interval) {
+  visit.field("low_ms", interval.low_ms);
+  visit.field("high_ms", interval.high_ms);
+  visit.field("coverage", interval.coverage);
+  visit.field("basis", interval.basis);
+  visit.field("outside", interval.outside);
+  visit.field("setting", interval.setting);
+  visit.field("drawn_scale", interval.spread_scale);
+  visit(interval.placements);
+  visit.field("rest_scale", interval.rest_scale);
+  visit.field("parts", interval.parts);
 }
 
 }  // namespace shardsim

@@ -58,11 +58,15 @@ std::vector<PathTime> path_times(const Program& program, const CriticalPath& pat
   for (const Op& op : program.ops) {
     const double ms = seconds[static_cast<std::size_t>(op.id)] * kMsPerSecond;
     if (ms <= 0) continue;
+    const bool is_host_op = op.op_class == OpClass::host;
+    const auto at = static_cast<std::size_t>(op.id);
+    const double beneath_ms = is_host_op || at >= path.beneath.size() ? 0 : path.beneath[at] * kMsPerSecond;
     const auto known = std::ranges::find(times, op.name, &PathTime::operation);
     if (known == times.end()) {
-      times.push_back({op.name, std::string(op_class_name(op.op_class)), ms});
+      times.push_back({op.name, std::string(op_class_name(op.op_class)), ms, beneath_ms});
     } else {
       known->ms += ms;
+      known->beneath_ms += beneath_ms;
     }
   }
   return times;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "program/program.h"
-#include "sim/engine/path.h"
+#include "sim/engine/engine.h"
 
 namespace shardsim {
 
@@ -13,6 +13,7 @@ struct PathTime {
   std::string operation;
   std::string op_class;  // as Timeline::OpInfo has it
   double ms = 0;
+  double beneath_ms = 0;  // of it: beneath its host, which sets the time meanwhile
   bool operator==(const PathTime&) const = default;
 };
 

@@ -36,6 +36,7 @@ struct IterationPart {
   double fitted_share = 1;
   // own_scale of the nearest calls that were measured, if constants are extrapolated (HeldOutScale).
   std::optional<double> own_measured = {};
+  double beneath_ms = 0;  // of `ms`: PathTime's
   bool operator==(const IterationPart&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,12 @@ struct DriftDay {
   bool searched = false;   // whether a search made it, whose plans differ by search_spread() for no reason in the data
   double moved_bytes = 0;  // that change their holder, over all ranks
   double moving_s = 0;     // of an all-to-all of them
-  double saved_s = 0;      // by the best plans of this day and all before it on which both fit
-  double cost_error = 0;   // of the monitored policy's cost model on the day's tables, as a share; 0 without a monitor
+  // Share of an iteration by which the best plan is ahead of the kept one on the data of day 0 already: another plan
+  // that is as good at any age, and no age of the kept one.
+  double ahead_at_start = 0;
+  double aged_s = 0;      // of training that the age of the kept plan costs on this day
+  double saved_s = 0;     // by the best plans of this day and all before it on which both fit
+  double cost_error = 0;  // of the monitored policy's cost model on the day's tables, as a share; 0 without a monitor
   std::vector<std::string> outside;  // as Interval::outside, for all plans of the day
 
   bool is_choice() const { return frozen_fits && best_fits; }
@@ -43,6 +48,8 @@ struct DriftDay {
   bool has_new_plan() const { return best_fits && best != kKeptPlan; }
   // Whether the best plan is faster by more than 1 %, of which an answer tells where it is so on day 0 already.
   bool gains_tellingly() const { return best_ms < 0.99 * frozen_ms; }
+  // Share of an iteration of the kept plan that its age costs.
+  double aged_share() const { return has_better() ? std::max(0.0, 1 - best_ms / frozen_ms - ahead_at_start) : 0; }
   std::string best_name() const;  // with the day on which it was made, where that is another one
 };
 
@@ -67,6 +74,8 @@ void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
   visit.field("frozen_regret_pct", day.frozen_regret_pct);
   visit.field("moved_bytes", day.moved_bytes);
   visit.field("moving_s", day.moving_s);
+  visit.field("ahead_at_start", day.ahead_at_start);
+  visit.field("aged_s", day.aged_s);
   visit.field("saved_s", day.saved_s);
   visit.field("cost_error", day.cost_error);
   visit.field("outside", day.outside);

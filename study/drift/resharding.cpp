@@ -11,6 +11,7 @@
 #include "models/collective/collective.h"
 #include "plan/memory_model.h"
 #include "plan/plan_file.h"
+#include "study/confidence/faster.h"
 #include "study/confidence/interval.h"
 #include "study/drift/drifted_workload.h"
 #include "study/planning/prepared_case.h"
@@ -27,37 +28,34 @@ std::optional<int> first_day(const DriftResult& result, bool DriftDay::*is_so) {
   return day == result.days.end() ? std::nullopt : std::optional(day->day);
 }
 
-// True when the best plan of the day is one of a search and no further ahead of the kept one than plans of searches are
-// of each other. What the best plan of day 0 was ahead is no gain of a later day.
-bool is_luck(const DriftResult& result, const DriftDay& day) {
-  const DriftDay& first = result.days.front();
-  const double start = first.has_better() ? first.frozen_ms / first.best_ms : 1;
-  return day.searched && day.has_better() && day.frozen_ms <= start * (1 + search_spread(result.tables)) * day.best_ms;
+constexpr double kCoinToss = 0.55;  // by definition: with a chance up to this nobody moves rows
+
+// True when the age of the kept plan costs more on that day than what is noise between plans, or runs, of one age, and
+// the errors of the two predictions leave more than a coin toss.
+bool is_telling(const DriftResult& result, const DriftDay& day) {
+  const double noise = day.searched ? search_spread(result.tables) : kRepeatScale;
+  return day.aged_share() > noise / (1 + noise) && day.chance > kCoinToss;
 }
 
-// Seconds that the first days lose to the age of the plan: what it loses on day 0, or to the luck of a search, it loses
-// for another reason. The same cuts with the rows of the day are no other plan: all that they restore is age.
 double lost_to_age(const DriftResult& result, int days) {
-  const double from_start = result.days.front().saved_s;
-  double lost = 0, before = 0;
-  for (int day = 0; day < days; ++day) {
-    const DriftDay& each = on_day(result, day);
-    const double saved = each.saved_s - before;
-    if (!is_luck(result, each)) lost += each.best == kKeptCuts ? saved : saved - from_start;
-    before = each.saved_s;
-  }
-  return std::max(0.0, lost);
+  double lost = 0;
+  for (int day = 0; day < days; ++day) lost += on_day(result, day).aged_s;
+  return lost;
 }
 
 double cost_of_new_plan(const DriftResult& result, int day, Seconds pause) {
   return on_day(result, day).moving_s + pause.value;
 }
 
-// The first of these days on which there is another plan to go to. Where the kept one is the best nothing moves, so
-// that a change would seem cheap, and is none; one that is better by luck is no reason to move.
+// True of a day on which there is another plan to go to. Where the kept one is the best nothing moves, so that a change
+// would seem cheap, and is none. Where it no longer fits any other one is.
+bool has_reason(const DriftResult& result, const DriftDay& day) {
+  return day.has_new_plan() && (!day.frozen_fits || is_telling(result, day));
+}
+
 std::optional<int> next_new_plan(const DriftResult& result, int from, int until) {
   for (int day = from; day <= until; ++day)
-    if (on_day(result, day).has_new_plan() && !is_luck(result, on_day(result, day))) return day;
+    if (has_reason(result, on_day(result, day))) return day;
   return std::nullopt;
 }
 
@@ -70,9 +68,7 @@ bool pays_by_age(const DriftResult& result, int last, Seconds pause) {
 
 // Only days on which there is another plan count.
 std::optional<int> least_costly_interval(const DriftResult& result, int longest, Seconds pause) {
-  const auto lost_per_day = [&](int days) {
-    return (lost_to_age(result, days) + cost_of_new_plan(result, days, pause)) / days;
-  };
+  const auto lost_per_day = [&](int days) { return loss_of_period(result, days, pause)->all() / days; };
   std::optional<int> best = next_new_plan(result, 1, longest);
   for (auto days = best; days; days = next_new_plan(result, *days + 1, longest)) {
     if (lost_per_day(*days) < lost_per_day(*best)) best = days;
@@ -144,12 +140,9 @@ std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, cons
   return later;
 }
 
-bool is_within_spread(const DriftDay& start, const DayOutcome& outcome, std::size_t tables) {
-  const DriftDay &day = outcome.day, &settled = outcome.settled;
-  if (!day.searched || !day.is_choice() || start.gains_tellingly()) return false;
-  const bool of_kept = settled.best == kKeptPlan || settled.best == kKeptCuts;
-  const double kept_ms = of_kept ? settled.best_ms : day.frozen_ms;
-  return day.day == 0 || kept_ms <= (1 + search_spread(tables)) * day.best_ms;
+std::optional<PeriodLoss> loss_of_period(const DriftResult& result, int days, Seconds pause) {
+  if (days < 1 || !on_day(result, days).has_new_plan()) return std::nullopt;
+  return PeriodLoss{lost_to_age(result, days), cost_of_new_plan(result, days, pause)};
 }
 
 int Resharding::last_chance() const {

@@ -26,8 +26,8 @@ bool searches(const Tree& planner);
 // The planners that are asked for a plan of every day; none where the plan of the case is that of a file.
 std::vector<Tree> planners_of_days(const Case& item, const DriftOptions& options);
 
-// The outcome of one day: the day, the same day without the plans of searches, and the plan that a planner made for it,
-// as its file.
+// The outcome of one day: the day with its fastest plan; with the one that is fastest without what each is ahead of the
+// kept plan on day 0 already; and the plan that a planner made for it, as its file.
 struct DayOutcome {
   DriftDay day, settled;
   std::string new_plan;  // "" none
@@ -50,16 +50,22 @@ struct LaterPlan {
 std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, const Case& item,
                                    const DriftOptions& options);
 
-// Whether the best plan of a day is one of a search, and no further ahead of the kept one, with the rows of the day if
-// these help, than another search may be of the same data. Where day 0 has a better plan, that one is ahead on every
-// day.
-bool is_within_spread(const DriftDay& start, const DayOutcome& outcome, std::size_t tables);
+// Seconds of training that re-sharding every so many days loses from one plan to the next.
+struct PeriodLoss {
+  double aging_s = 0;     // to the age of the plan, over all days of the period
+  double changing_s = 0;  // to moving and pausing, once
+  double all() const { return aging_s + changing_s; }
+};
+
+// Where a new plan replaces the kept one on day `days`, from 1 on. None: on that day there is no plan to go to.
+std::optional<PeriodLoss> loss_of_period(const DriftResult& result, int days, Seconds pause);
 
 // The advice on when to make a new plan, as far as the days of a drift tell.
 struct Resharding {
   // Days from one plan to the next with the least time lost per day: to plans that are old, and to moving and pausing.
-  // A new plan is taken to age as that of day 0 did; what that one loses on day 0 already is not its age. None: within
-  // the days it does not pay.
+  // A new plan is taken to age as that of day 0 did; what that one loses on day 0 already is not its age. Only days
+  // count on which that age costs more than noise: of plans of a search search_spread(), of others the variation of one
+  // run (kRepeatScale), with a chance above that of a coin toss. None: within the days it does not pay.
   std::optional<int> every_days;
   std::optional<int> out_of_memory_day;  // the first on which the plan of day 0 does not fit
   std::optional<int> no_plan_day;        // the first on which no plan fits

@@ -10,8 +10,7 @@
 #include "study/explore/explorer.h"
 #include "study/report/charts/chart_data.h"
 #include "study/report/sheets/result_sheets.h"
-#include "study/report/sure_cells.h"
-#include "study/report/unit_words.h"
+#include "study/report/wording.h"
 #include "study/result/case_figures.h"
 #include "study/result/hardware.h"
 

@@ -10,7 +10,7 @@
 #include "base/tree/yaml_text.h"
 #include "models/software/software.h"
 #include "plan/planner.h"
-#include "study/explore/knob.h"
+#include "study/explore/explorer.h"
 
 namespace shardsim {
 namespace {

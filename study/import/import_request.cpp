@@ -88,6 +88,13 @@ void refuse_empty_json(const std::string& text, const std::string& file) {
                     "Write TorchRec's table configurations into it, as docs/import.md shows");
 }
 
+// What json.dump() writes of a text that json.dumps() has made.
+void refuse_quoted_json(const std::string& text, const std::string& file) {
+  if (first_character(text) != '"' || fs::path(file).extension() != ".json") return;
+  throw input_error({file, 1}, "the file is one text in quotes, in which JSON may be",
+                    "Write the value itself, json.dump(VALUE, file), as docs/import.md shows");
+}
+
 // Only traces are compressed: what is none by its head was cut off, or is no file of gzip.
 void refuse_other_gzip(const std::string& file) {
   if (fs::path(file).extension() != ".gz" && fs::path(file).extension() != ".tgz") return;
@@ -140,6 +147,7 @@ ImportedModel read_model(const std::string& file) {
   refuse_other_gzip(file);
   const std::string text = read_file(file, kMostImported);
   refuse_empty_json(text, file);
+  refuse_quoted_json(text, file);
   if (const std::optional<Tree> plan = printed_plan(text, file)) return model_of_tree(*plan, file);
   if (const std::optional<PrintedStatistics> statistics = printed_statistics(text, file)) {
     ImportedModel model = model_of_tree(statistics->model, file);

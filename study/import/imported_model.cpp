@@ -10,17 +10,13 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "models/workload/model_name.h"
 #include "plan/plan_file.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::size_t kMostTables = 100'000;
-constexpr std::size_t kLongestLabel = 256;
-
-bool is_label_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-}
 
 const std::map<std::string, Dtype>& dtype_words() {
   static const std::map<std::string, Dtype> words = {
@@ -31,6 +27,10 @@ const std::map<std::string, Dtype>& dtype_words() {
 }
 
 }  // namespace
+
+std::string checked_name(const std::string& name, const Place& place) {
+  return model_name_leaf().parse(name, place);
+}
 
 bool is_given(const Tree* tree) {
   return tree != nullptr && tree->kind != Tree::Kind::null;
@@ -50,26 +50,13 @@ std::string imported_word(std::string_view text) {
   return word;
 }
 
-std::string imported_label(const std::string& name, const Place& place, std::string* known_as) {
-  if (name.empty() || name.size() > kLongestLabel) {
-    throw input_error(place, name.empty() ? "a name is empty" : "the name " + excerpt(name) + " is over 256 bytes",
-                      "Give every table a name of letters, digits, '_', '.' and '-'");
-  }
-  std::string label = name;
-  std::ranges::replace_if(
-      label, [](char c) { return !is_label_letter(c); }, '_');
-  if (known_as != nullptr && label != name) *known_as = name;
-  return label;
-}
-
 void set_features(Table& table, std::vector<PlacedFeature> features) {
   std::unordered_set<std::string> names;
   for (PlacedFeature& each : features) {
     if (!names.insert(each.feature.name).second) {
       throw input_error(each.place,
                         fmt::format("table '{}' has two features called '{}'", table.name, each.feature.name),
-                        "Name every feature of a table once; every character other than a letter, digit, '_', '.' or "
-                        "'-' counts as '_'");
+                        "Name every feature of a table once");
     }
     table.features.push_back(std::move(each.feature));
   }
@@ -96,9 +83,8 @@ void check_tables(const ImportedModel& model) {
       throw input_error(table.table.place, fmt::format("more than {} tables", kMostTables), "Split the model");
     }
     if (names.insert(table.table.name).second) continue;
-    throw input_error(
-        table.table.place, fmt::format("two tables are called '{}'", table.table.name),
-        "Give each its own name; every character other than a letter, digit, '_', '.' or '-' counts as '_'");
+    throw input_error(table.table.place, fmt::format("two tables are called '{}'", table.table.name),
+                      "Give each its own name");
   }
 }
 
@@ -180,11 +166,6 @@ void check_all_placed(ImportedModel& model) {
           "'sharded: false' of a table of the workload says so");
 }
 
-// Paths that are labels are modules of the workload.
-void name_module(ImportedTable& table, const std::string& module) {
-  if (!module.empty() && std::ranges::all_of(module, is_label_letter)) table.table.module = module;
-}
-
 // Adds the tables that the plan alone knows. Errors (Failure::input): a replicated table, whose size it does not say.
 void add_tables_of_plan(ImportedModel& model) {
   const StandalonePlan alone = standalone_plan(*model.plan);
@@ -207,9 +188,8 @@ void add_tables_of_plan(ImportedModel& model) {
           fmt::format("table {} appears only in the plan, which does not state its size", excerpt(made.table.name)),
           "Add its configuration to 'tables': the plan of a replicated table has no shards");
     }
-    const std::string name = made.table.name;
-    made.table.name = imported_label(name, made.table.place, &made.known_as);
-    name_module(made, module_of[i]);
+    made.table.name = checked_name(made.table.name, made.table.place);
+    if (!module_of[i].empty()) made.table.module = checked_name(module_of[i], made.table.place);
     made.table.features = {{made.table.name, 1, 1, false}};
     made.assumed = {"kind", "pooling_factor", "dtype", "access"};
     more.push_back(std::move(made));

@@ -14,9 +14,9 @@ namespace shardsim {
 
 // A table as a file of somebody else says it.
 struct ImportedTable {
-  Table table;                       // labels are ours: what they may not hold is "_"
+  Table table;
   std::string known_as;              // its name in the file; "" where that is the table's own
-  std::vector<std::string> assumed;  // of "dtype", "kind", "pooling_factor", "access": what the file does not say
+  std::vector<std::string> assumed;  // of "dtype", "kind", "sequence", "access" and such: what the file does not say
 
   const std::string& name_there() const { return known_as.empty() ? table.name : known_as; }
 };
@@ -79,9 +79,8 @@ struct PrintedStatistics {
 std::optional<Tree> printed_plan(std::string_view text, const std::string& source);
 std::optional<PrintedStatistics> printed_statistics(std::string_view text, const std::string& source);
 
-// The name as a label of ours; `known_as` gets the old one where it differs. Errors (Failure::input): it is empty, or
-// longer than 256.
-std::string imported_label(const std::string& name, const Place& place, std::string* known_as = nullptr);
+// The name of a table, a feature or a module, as the file has it. Errors (Failure::input): a workload cannot have it.
+std::string checked_name(const std::string& name, const Place& place);
 
 struct PlacedFeature {
   Feature feature;

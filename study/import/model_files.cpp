@@ -11,7 +11,7 @@
 #include "base/tree/tree_editor.h"
 #include "base/tree/yaml_text.h"
 #include "models/compute/gpus/gpu_constants.h"
-#include "models/workload/module_notes.h"
+#include "models/workload/workload_notes.h"
 #include "plan/plan_file.h"
 #include "study/import/imported_workload.h"
 #include "study/planning/prepared_case.h"
@@ -27,13 +27,13 @@ std::string comment_lines(const std::string& text) {
   return wrapped(printable(text), kCommentWidth, "# ");
 }
 
-std::string assumed_of(const ImportedModel& model, const char* what, const std::string& sentence) {
+std::string assumed_of(const std::vector<ImportedTable>& tables, const char* what, const std::string& sentence) {
   std::vector<std::string> names;
-  for (const ImportedTable& table : model.tables) {
+  for (const ImportedTable& table : tables) {
     if (std::ranges::find(table.assumed, what) != table.assumed.end()) names.push_back(table.table.name);
   }
   if (names.empty()) return "";
-  if (names.size() == model.tables.size()) return fmt::format("{} (every table).", sentence);
+  if (names.size() == tables.size()) return fmt::format("{} (every table).", sentence);
   constexpr std::size_t kShown = 5;
   return fmt::format("{} ({}: {}).", sentence, counted(names.size(), "table"), first_names(names, kShown));
 }
@@ -232,24 +232,39 @@ HostShape host_shape(const ImportSetting& setting) {
   return {gpus_of_host(spec), spec.gpu.count};
 }
 
-std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting) {
+std::vector<std::string> model_assumptions(const std::vector<ImportedTable>& tables, const StatedParts& stated) {
   std::vector<std::string> sentences = {
-      assumed_of(model, "access", "Every row is as popular as any other; state 'access' where rows are hot"),
-      assumed_of(model, "pooling_factor", "One id a sample and feature; pooling factors decide most of the time"),
-      assumed_of(model, "kind", "Tables are pooled: one vector for each sample and feature"),
-      assumed_of(model, "rounded", "Numbers that are 0.0 are rounded ones, below 0.05: they count as 0.025"),
-      assumed_of(model, "dtype", "Rows are fp32"),
-      model.pipeline.empty() ? "The optimizer is rowwise_adagrad, and there is no pipeline."
-                             : "The optimizer is rowwise_adagrad."};
-  if (setting.dense.empty()) {
-    sentences.insert(
-        sentences.end() - 1,
+      assumed_of(tables, "access", "Every row is as popular as any other; state 'access' where rows are hot"),
+      assumed_of(tables, "pooling_factor", "One id a sample and feature; pooling factors decide most of the time"),
+      assumed_of(tables, "sequence",
+                 "Tables that state an average_length are sequences, of which every item's vector is exchanged; state "
+                 "'pooling' (sum, mean) where bags are pooled"),
+      assumed_of(tables, "kind", "Tables are pooled: one vector for each sample and feature"),
+      assumed_of(tables, "rounded", "Numbers that are 0.0 are rounded ones, below 0.05: they count as 0.025"),
+      assumed_of(tables, "dtype", "Rows are fp32"),
+      assumed_of(tables, "stash_weights",
+                 "Rows stay in device memory, though stash_weights says otherwise: 'stash' of the workload lets them "
+                 "leave, and says when they come back")};
+  if (!stated.dense)
+    sentences.emplace_back(
         "There is no dense part, so an iteration is that of the embeddings alone. Products of one that you write are "
         "fp32 unless its 'precision' says tf32, fp16 or bf16, in which they take less time.");
+  if (!stated.optimizer)
+    sentences.emplace_back(stated.pipeline ? "The optimizer is rowwise_adagrad."
+                                           : "The optimizer is rowwise_adagrad, and there is no pipeline.");
+  if (stated.optimizer && !stated.pipeline) sentences.emplace_back("There is no pipeline.");
+  if (!stated.host)
     sentences.emplace_back(
         "No host is simulated, which is right only where it is always ahead of the GPUs; 'software' says what it "
         "does.");
-  }
+  std::erase(sentences, "");
+  return sentences;
+}
+
+std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting) {
+  const bool measured = !setting.dense.empty();  // with its host
+  std::vector<std::string> sentences =
+      model_assumptions(model.tables, {measured, false, !model.pipeline.empty(), measured});
   sentences.insert(sentences.end(), setting.notes.begin(), setting.notes.end());
   sentences.insert(sentences.end(), model.told.begin(), model.told.end());
   if (const std::size_t narrow = narrow_tables(model); narrow > 0)

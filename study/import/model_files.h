@@ -52,6 +52,13 @@ struct HostShape {
 };
 HostShape host_shape(const ImportSetting& setting);
 
+// The parts of a model beside its tables that somebody has stated.
+struct StatedParts {
+  bool dense = false, optimizer = false, pipeline = false, host = false;
+};
+// One sentence for each thing that tables do not say and that is assumed, and for the parts that nobody states.
+std::vector<std::string> model_assumptions(const std::vector<ImportedTable>& tables, const StatedParts& stated);
+
 // One sentence for each thing that was assumed, of how many tables; none where the file says everything.
 std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting);
 

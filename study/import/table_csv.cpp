@@ -187,22 +187,26 @@ TableKind read_kind(const RowReader& row, ImportedTable& made) {
   if (pooling == "mean") made.table.pooling = "mean";
   if (kind == "sequence" || unpooled) return TableKind::sequence;
   if (!kind.empty() || !pooling.empty()) return TableKind::pooled;
-  if (!row.text("average_length").empty()) return TableKind::sequence;
+  if (!row.text("average_length").empty()) {
+    // Who has a column for either kind tells them apart.
+    if (!row.has("pooling_factor")) made.assumed.emplace_back("sequence");
+    return TableKind::sequence;
+  }
   if (row.text("pooling_factor").empty()) made.assumed.emplace_back("kind");
   return TableKind::pooled;
 }
 
-// Names between blanks, bars, semicolons or commas.
+// Names between bars, semicolons or commas; where there is none of them, between blanks.
 std::vector<std::string> read_features(const RowReader& row) {
+  constexpr std::string_view kBetween = "|;,";
+  const std::string cell = row.text("features");
+  const std::string_view between = cell.find_first_of(kBetween) == std::string::npos ? " " : kBetween;
   std::vector<std::string> names;
-  std::string name;
-  for (const char c : row.text("features") + "|") {
-    if (std::string_view(" |;,").find(c) == std::string_view::npos) {
-      name += c;
-      continue;
-    }
-    if (!name.empty()) names.push_back(imported_label(name, row.place("features")));
-    name.clear();
+  for (std::size_t begin = 0; begin <= cell.size();) {
+    const std::size_t end = std::min(cell.find_first_of(between, begin), cell.size());
+    const std::string_view name = trimmed(std::string_view(cell).substr(begin, end - begin));
+    if (!name.empty()) names.push_back(checked_name(std::string(name), row.place("features")));
+    begin = end + 1;
   }
   return names;
 }
@@ -242,7 +246,7 @@ ImportedTable read_table(const RowReader& row) {
   ImportedTable made;
   Table& table = made.table;
   table.place = row.place();
-  table.name = imported_label(row.text("name"), row.place("name"), &made.known_as);
+  table.name = checked_name(row.text("name"), row.place("name"));
   table.rows = static_cast<std::uint64_t>(row.count("rows"));
   table.dim = row.count("dim");
   if (const std::string dtype = row.text("dtype"); dtype.empty()) {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "base/tree/yaml_text.h"
 #include "plan/plan.h"
 #include "plan/plan_entries.h"
 #include "sim/lower/lower.h"
@@ -13,8 +14,7 @@ namespace shardsim {
 namespace {
 
 // Keys of ParameterConstraints that have no part in a simulation, nor in a scenario's constraints.
-constexpr const char* kLeftOut[] = {"bounds_check_mode", "device_group", "enforce_hbm", "stochastic_rounding",
-                                    "use_virtual_table"};
+constexpr const char* kLeftOut[] = {"bounds_check_mode", "enforce_hbm", "stochastic_rounding", "use_virtual_table"};
 
 // Lists what constraints say that is not taken, by sentence.
 class LeftOut {
@@ -121,6 +121,8 @@ std::string constraint_text(const Tree& stated, const std::string& table, LeftOu
   if (!kernels.empty()) parts.push_back("compute_kernels: [" + join(kernels) + "]");
   if (const Tree* const columns = stated.find("min_partition"); is_given(columns))
     parts.push_back(fmt::format("min_partition: {}", read_whole_number(*columns)));
+  if (const Tree* const group = stated.find("device_group"); is_given(group))
+    parts.push_back("device_group: " + in_yaml_quotes(enum_word(*group, "cuda or cpu")));
   add_load_factor(stated, kernels, table, parts, left_out);
   add_store_sizes(stated, kernels, table, parts, left_out);
   return parts.empty() ? "" : "{" + join(parts) + "}";
@@ -130,7 +132,7 @@ bool says_more(const Tree& stated, const char* key) {
   const Tree* const value = stated.find(key);
   if (!is_given(value)) return false;
   const std::string word = value->kind == Tree::Kind::scalar ? imported_word(value->scalar) : "more";
-  return word != "false" && word != "cuda";
+  return word != "false";
 }
 
 // The tables that constraints mean by a name: theirs in the file, the model's own, or in full, MODULE.NAME.

@@ -182,7 +182,7 @@ std::vector<StatedFeature> stated_features(const Tree& config, const Table& tabl
   std::vector<StatedFeature> names;
   if (is_given(config.find("feature_names"))) {
     for (const Tree& item : required_list(*config.find("feature_names"), "feature_names")) {
-      names.push_back({imported_label(scalar_text(item, "a name"), item.place), item.place});
+      names.push_back({checked_name(scalar_text(item, "a name"), item.place), item.place});
     }
   }
   if (names.empty()) names.push_back({table.name, table.place});
@@ -227,10 +227,13 @@ ImportedTable read_config(const StatedConstraints& constraints, const std::strin
   const Tree& name = required_field(config, "name");
   table.place = name.place;
   const std::string known_as = scalar_text(name, "a name");
-  table.name = imported_label(known_as, name.place, &made.known_as);
+  table.name = checked_name(known_as, name.place);
   if (flag_of(config, "use_virtual_table")) {
-    throw input_error(config.find("use_virtual_table")->place, fmt::format("table '{}' is virtual", table.name),
-                      "Give the number of rows that it really holds, and use_virtual_table false");
+    throw input_error(
+        config.find("use_virtual_table")->place,
+        fmt::format("table '{}' is virtual: its num_embeddings are ids that may come, not rows that are stored",
+                    table.name),
+        "Give the number of rows that it really holds, and use_virtual_table false");
   }
   table.rows = static_cast<std::uint64_t>(json_count(config, "num_embeddings"));
   table.dim = json_count(config, "embedding_dim");
@@ -242,13 +245,8 @@ ImportedTable read_config(const StatedConstraints& constraints, const std::strin
   table.kind = torchrec_kind(config, table);
   torchrec_features(constraint_of(constraints, module, known_as), config, known_as, made);
   made.assumed.emplace_back("access");
+  if (flag_of(config, "stash_weights")) made.assumed.emplace_back("stash_weights");
   return made;
-}
-
-bool is_label(const std::string& text) {
-  std::string changed;
-  imported_label(text, {}, &changed);
-  return changed.empty();
 }
 
 // `tables`: a list of configurations, or one for each module.
@@ -263,7 +261,7 @@ void read_configs(const StatedConstraints& constraints, const Tree& tables, cons
   }
   for (const Tree& config : required_list(tables, "'tables'")) {
     model.tables.push_back(read_config(constraints, module, config));
-    if (!module.empty() && is_label(module)) model.tables.back().table.module = module;
+    if (!module.empty()) model.tables.back().table.module = checked_name(module, config.place);
   }
 }
 
@@ -304,8 +302,8 @@ void tell_modules_apart(std::vector<ImportedTable>& tables) {
   for (ImportedTable& each : tables) {
     Table& table = each.table;
     if (table.module.empty() || modules_of[table.name].size() < 2) continue;
-    if (each.known_as.empty()) each.known_as = table.name;
-    table.name = imported_label(fmt::format("{}.{}", table.module, table.name), table.place);
+    each.known_as = table.name;
+    table.name = checked_name(fmt::format("{}.{}", table.module, table.name), table.place);
   }
 }
 

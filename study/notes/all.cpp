@@ -14,7 +14,7 @@ NoteMaker accumulated_note, activations_note, allowance_note, averages_note, ban
     learned_reach_note, lengths_note, loads_note, lookups_note, measured_rest_note, memory_need_note, operations_note,
     other_order_note, output_types_note, overhead_fits_note, own_lowering_note, peak_note, published_note,
     relay_fit_note, row_stores_note, slices_note, slower_links_note, sound_cluster_note, steadiness_note,
-    traced_dense_note, uncontended_note, unsharded_note, workload_note;
+    traced_dense_note, uncontended_note, unsharded_note, unusual_values_note, workload_note;
 
 namespace {
 
@@ -28,6 +28,7 @@ constexpr unsigned to(Each... askers) {
 std::span<const NoteEntry> note_entries() {
   using enum Asker;
   static constexpr auto kNotes = std::to_array<NoteEntry>({
+      {"unusual_values", to(run, check, plan, sweep, drift, why), unusual_values_note},
       {"steadiness", to(run), steadiness_note},
       {"averages", to(run), averages_note},
       {"accumulated", to(run), accumulated_note},

@@ -8,6 +8,7 @@
 #include "models/collective/slower_links.h"
 #include "study/notes/notes.h"
 #include "study/result/hardware.h"
+#include "topology/spec/unusual_values.h"
 
 namespace shardsim {
 namespace {
@@ -50,6 +51,10 @@ std::vector<Sounder> sounder_clusters(const ClusterSpec& own) {
 
 // Says of a case on a cluster with faults or an oversubscribed fabric that its Program would take longer without them.
 // None where it would not, and for worlds so large that a second simulation is felt.
+Notes unusual_values_note(const Known& known) {
+  return unusual_values(known.item.cluster);
+}
+
 Notes sound_cluster_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
   const CaseResult& result = *known.result;

@@ -8,7 +8,7 @@
 #include "plan/check.h"
 #include "plan/memory_need.h"
 #include "plan/row_stores.h"
-#include "sim/memory/dense_activations.h"
+#include "sim/memory/buffer_sizes.h"
 #include "sim/memory/memory_profile.h"
 #include "study/notes/notes.h"
 

@@ -1,5 +1,3 @@
-#include "models/workload/module_notes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 
 #include "base/text.h"
 #include "models/collective/collective.h"
+#include "models/workload/workload_notes.h"
+#include "study/notes/modules_apart.h"
 #include "study/notes/notes.h"
 
 namespace shardsim {
@@ -62,21 +62,44 @@ Notes other_order_note(const Known& known) {
       kind_name(*item.workload.first_module))};
 }
 
-// Where sequences of several dimensions are exchanged together, as those of TorchRec's modules are not: states how many
-// calls of collectives more the modules would make, and how long these take at least.
-Notes fused_sequences_note(const Known& known) {
-  const PreparedCase& prepared = *known.prepared;
+std::optional<ModulesApart> modules_apart(const PreparedCase& prepared) {
   const Workload& workload = prepared.item.workload;
-  if (prepared.cluster.world_size() < 2 || workload.hugectr_rows() || workload.modules_apart) return {};
+  if (prepared.cluster.world_size() < 2 || workload.hugectr_rows() || workload.modules_apart) return std::nullopt;
   std::size_t modules = 0;
   for (const auto& [strategy, dims] : exchanged_dims(prepared)) modules += dims.size() - 1;
-  if (modules == 0) return {};
-  const std::size_t calls = modules * (workload.full_input_exchange() ? 4 : 3);
-  const double ms = shortest_call_ms(prepared.cluster);
-  return {fmt::format(
-      "{} TorchRec's would make {} more, for lengths, ids, vectors and gradients. Each takes at least {:.3g} ms, so "
-      "that an iteration is about {:.2g} ms longer where nothing hides them.",
-      fused_sequences_text(workload.tables), counted(calls, "call"), ms, ms * static_cast<double>(calls))};
+  if (modules == 0) return std::nullopt;
+  return ModulesApart{modules * (workload.full_input_exchange() ? 4 : 3), shortest_call_ms(prepared.cluster)};
+}
+
+std::optional<double> ms_with_modules_apart(const PreparedCase& prepared, double iteration_ms) {
+  Case item = prepared.item;
+  const bool small = prepared.cluster.world_size() <= kMostReorderedRanks;
+  if (!small || item.job || item.load.drawn() || !item.published.empty() || runs_once(item.network))
+    return std::nullopt;
+  const std::optional<ModulesApart> apart = modules_apart(prepared);
+  if (!apart || apart->shortest_ms * static_cast<double>(apart->calls) < kTellingModules * iteration_ms)
+    return std::nullopt;
+  item.workload.modules_apart = true;
+  return simulated_ms({prepared.scenario, item, prepared.shared_cluster(), prepared.plan});
+}
+
+// Where sequences of several dimensions are exchanged together, as those of TorchRec's modules are not: states how many
+// calls of collectives more the modules would make, and how long these take: simulated, or at least.
+Notes fused_sequences_note(const Known& known) {
+  const std::optional<ModulesApart> apart = modules_apart(*known.prepared);
+  if (!apart) return {};
+  const std::string more = fmt::format("{} TorchRec's would make {} more, for lengths, ids, vectors and gradients.",
+                                       fused_sequences_text(known.item.workload.tables), counted(apart->calls, "call"));
+  const std::optional<double>& with = known.result->iteration_ms_with_modules_apart;
+  if (with)
+    return {
+        fmt::format("{} With them, 'modules: {{exchanges: each}}' in the workload, an iteration takes {:.4g} ms, "
+                    "with the same plan.",
+                    more, *with)};
+  return {
+      fmt::format("{} Each takes at least {:.3g} ms, so that an iteration is about {:.2g} ms longer where nothing "
+                  "hides them.",
+                  more, apart->shortest_ms, apart->shortest_ms * static_cast<double>(apart->calls))};
 }
 
 }  // namespace shardsim

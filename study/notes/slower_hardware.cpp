@@ -21,6 +21,12 @@ std::string network_name(const std::string& transport) {
 }
 
 std::string sentence(const TimeOnCluster& first, const TimeOnCluster& second) {
+  if (first.set_by_host && second.set_by_host)
+    return fmt::format(
+        "'{}' and '{}' come out alike to the last digit, for the host sets the time on both, with the same times of "
+        "its "
+        "own in the model: what their GPUs and networks differ in is hidden beside it.",
+        first.cluster, second.cluster);
   const std::string networks =
       first.transport == second.transport
           ? "nothing in which they differ has a time of its own in the model"
@@ -123,6 +129,7 @@ void add_slower_hardware_notes(StudyResult& study, const Scenario& scenario) {
     const std::vector<std::size_t> beaten = beaten_on_better_hardware(all.time, all.times);
     if (beaten.empty()) continue;
     item.beats_better_hardware = lead_text(all.time, all.times, beaten);
+    if (item.placements != all.rivals[beaten.front()]->placements) item.why_better_hardware_loses = kAnotherPlan;
     item.notes.push_back(order_note(all, beaten));
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "study/result/hardware.h"
@@ -13,10 +14,12 @@ struct TimeOnCluster {
   std::string transport;  // of its network between nodes
   std::string asked;      // what else decides the time: workload, batch, GPUs, plan; alike where the texts are
   double ms = 0;
+  bool set_by_host = false;  // Interval::is_set_by_host()
 };
 
-// Sentences on clusters of different names whose times are the same to the last bit, each pair once: the model has
-// nothing that tells them apart, and that is no evidence that they are equally fast.
+// Sentences on clusters of different names whose times are the same to the last bit, each pair once: their hosts
+// hide what differs, or the model has nothing that tells them apart, and that is no evidence that they are equally
+// fast.
 std::vector<std::string> alike_clusters(const std::vector<TimeOnCluster>& times);
 
 struct Scenario;
@@ -33,6 +36,11 @@ struct TimeOnHardware {
 // slowest first.
 std::vector<std::size_t> beaten_on_better_hardware(const TimeOnHardware& fast,
                                                    const std::vector<TimeOnHardware>& others);
+
+// Why a plan on better hardware may be slower, and what to do, in a sentence.
+inline constexpr std::string_view kAnotherPlan =
+    "The planner uses what the better hardware has more of for another plan: 'plan: {file: FILE}' keeps the faster "
+    "one there.";
 
 // "2.4 % faster than A and 1.1 % faster than B and 2 more": of `beaten`, as above and not empty, three by name.
 std::string lead_text(const TimeOnHardware& fast, const std::vector<TimeOnHardware>& others,

@@ -17,13 +17,6 @@ bool may_remove_duplicates(const Table& table) {
   return table.kind == TableKind::sequence && !table.index_dedup;
 }
 
-bool is_asked(const CaseResult& result, const PreparedCase& prepared) {
-  const Case& item = prepared.item;
-  return !item.job && !result.drawn && item.published.empty() && item.workload.embedding_kernels == "fused" &&
-         prepared.cluster.world_size() <= kMostRanksAskedTwice &&
-         std::ranges::any_of(item.workload.tables, may_remove_duplicates);
-}
-
 // Returns the bytes of exchanges of sequences in this role, over all ranks.
 double bytes_exchanged(const Program& program, OpRole role) {
   double bytes = 0;
@@ -47,15 +40,20 @@ double times_fewer(double before, double after) {
   return after > 0 ? before / after : 1;
 }
 
-// "1.8", and "1.02" where a digit behind the point would say "1.0 times fewer".
-std::string times_text(double times) {
+}  // namespace
+
+std::string fewer_text(double times) {
   return times < 1.095 ? fmt::format("{:.2f}", times) : fmt::format("{:.2g}", times);
 }
 
-}  // namespace
+bool asks_without_duplicates(const Case& item) {
+  return !item.job && !item.load.drawn() && item.published.empty() && item.workload.embedding_kernels == "fused" &&
+         item.cluster.nodes * item.cluster.gpu.count <= kMostRanksAskedTwice &&
+         std::ranges::any_of(item.workload.tables, may_remove_duplicates);
+}
 
-std::optional<WithoutDuplicates> without_duplicates(const CaseResult& result, const PreparedCase& prepared) {
-  if (!is_asked(result, prepared)) return std::nullopt;
+std::optional<WithoutDuplicates> without_duplicates(const PreparedCase& prepared) {
+  if (!asks_without_duplicates(prepared.item)) return std::nullopt;
   Case item = prepared.item;
   for (Table& table : item.workload.tables) table.index_dedup = table.kind == TableKind::sequence;
   const PreparedCase changed(prepared.scenario, item, prepared.shared_cluster(), prepared.plan);
@@ -75,8 +73,9 @@ Notes duplicates_note(const Known& known) {
   return {fmt::format(
       "An id that a rank's batch has twice is exchanged twice. With 'index_dedup: true' in the workload, an option of "
       "TorchRec's sequence modules, sequences exchange {} times fewer ids and {} times fewer bytes of vectors "
-      "and gradients: the iteration takes {:.4g} ms with this plan, {:.2g} % less.",
-      times_text(without.fewer_ids), times_text(without.fewer_bytes), without.iteration_ms, 100 * saved)};
+      "and gradients: the iteration takes {:.4g} ms, {:.2g} % less, with this plan kept; planned anew it may take "
+      "less.",
+      fewer_text(without.fewer_ids), fewer_text(without.fewer_bytes), without.iteration_ms, 100 * saved)};
 }
 
 }  // namespace shardsim

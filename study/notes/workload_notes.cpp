@@ -1,10 +1,10 @@
+#include "models/workload/workload_notes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "models/workload/dense_widths.h"
-#include "models/workload/module_notes.h"
 #include "study/notes/notes.h"
 
 namespace shardsim {

@@ -20,13 +20,40 @@ void level(Value& slower, const Value& other) {
   if (slower < other) slower = other;
 }
 
+// The same of what is better where it is less: times, and shares that are lost.
+template <typename Value>
+void level_down(Value& slower, const Value& other) {
+  if (other < slower) slower = other;
+}
+
+// What no tensor gets is no memory.
+void level_memory(GpuSpec& slower, const GpuSpec& other) {
+  if (slower.hbm.count - slower.reserved.count > other.hbm.count - other.reserved.count) return;
+  slower.hbm = other.hbm;
+  slower.reserved = other.reserved;
+}
+
 void level_gpu(GpuSpec& slower, const GpuSpec& other) {
+  level_memory(slower, other);
   level(slower.hbm_bandwidth, other.hbm_bandwidth);
   level(slower.copy_bandwidth, other.copy_bandwidth);
+  level(slower.l2, other.l2);
   level(slower.l2_bandwidth, other.l2_bandwidth);
+  level(slower.sm_count, other.sm_count);
   level(slower.lookups_per_ns, other.lookups_per_ns);
-  for (auto& [precision, rate] : slower.flops)
-    if (other.flops.contains(precision)) level(rate, other.flops.at(precision));
+  level_down(slower.sort_per_lookup, other.sort_per_lookup);
+  level_down(slower.kernel_overhead, other.kernel_overhead);
+  if (capability_number(slower.compute_capability) <= capability_number(other.compute_capability))
+    slower.compute_capability = other.compute_capability;
+  for (const auto& [precision, rate] : other.flops) level(slower.flops[precision], rate);
+}
+
+void level_host(HostSpec& slower, const HostSpec& other) {
+  if (slower.memory && other.memory) level(*slower.memory, *other.memory);
+  level(slower.memory_bandwidth, other.memory_bandwidth);
+  if (slower.gpu_link_bandwidth && other.gpu_link_bandwidth)
+    level(*slower.gpu_link_bandwidth, *other.gpu_link_bandwidth);
+  level_down(slower.time_factor, other.time_factor);
 }
 
 void level_links(ClusterSpec& slower, const ClusterSpec& other) {
@@ -35,11 +62,27 @@ void level_links(ClusterSpec& slower, const ClusterSpec& other) {
   level(slower.nvlink.per_link_effective, other.nvlink.per_link_effective);
   level(slower.pcie.generation, other.pcie.generation);
   level(slower.pcie.lanes, other.pcie.lanes);
-  if (slower.nics && other.nics) {
-    level(slower.nics->rate, other.nics->rate);
-    slower.nics->hardware_rate = other.nics->hardware_rate;  // chooses among fitted constants, and is no hardware
+  if (slower.nics && other.nics) level(slower.nics->rate, other.nics->rate);
+  level_down(slower.fabric.oversubscription, other.fabric.oversubscription);
+}
+
+// What a cluster is made of: without names, sources and prices, and without what was fitted to measurements of other
+// machines, which tells how well a cluster is known and not how good it is.
+ClusterSpec hardware_of(ClusterSpec spec) {
+  spec.name = spec.summary = spec.currency = spec.gpu.model = spec.pcie.cpu_model = spec.fits = "";
+  spec.sources.clear();
+  spec.open.clear();
+  spec.cost_per_gpu_hour.reset();
+  spec.overheads.clear();
+  spec.gpu.holds_for.reset();
+  spec.gpu.held_out.reset();
+  spec.pcie.host_copy_efficiency.reset();
+  spec.nvlink.nvb_holds_for.reset();
+  if (spec.nics) {
+    spec.nics->hardware_rate.reset();  // chooses among fitted constants
+    spec.nics->rate_basis = "";
   }
-  slower.fabric.oversubscription = std::min(slower.fabric.oversubscription, other.fabric.oversubscription);
+  return spec;
 }
 
 // True when every fault of `other` is one of `slower`.
@@ -123,17 +166,13 @@ Beside most_beside(const CaseResult& longer, const CaseResult& shorter, const Pa
 
 bool is_slower_hardware(const ClusterSpec& slower, const ClusterSpec& other) {
   if (!has_all_faults(slower, other)) return false;
-  ClusterSpec levelled = slower;
-  level_gpu(levelled.gpu, other.gpu);
-  level_links(levelled, other);
-  levelled.faults = other.faults;
-  const auto nameless = [](ClusterSpec spec) {
-    spec.name = spec.summary = "";
-    spec.sources.clear();
-    spec.open.clear();
-    return spec;
-  };
-  return nameless(levelled) == nameless(other) && nameless(slower) != nameless(other);
+  const ClusterSpec own = hardware_of(slower), better = hardware_of(other);
+  ClusterSpec levelled = own;
+  level_gpu(levelled.gpu, better.gpu);
+  level_host(levelled.host, better.host);
+  level_links(levelled, better);
+  levelled.faults = better.faults;
+  return levelled == better && own != better;
 }
 
 const Case& case_named(const Scenario& scenario, const std::string& name) {

@@ -13,8 +13,8 @@ struct Scenario;
 // same it has two reasons: NCCL finds other channels (models/collective/slower_links.h), or operations start in another
 // order and share links less. Both are said, so that nobody takes the slower cluster for the better one.
 
-// True when nothing of `slower` is faster than in `other` and something is slower: a fault, a rate, an oversubscribed
-// fabric; all else alike, names apart.
+// True when nothing of `slower` is better than in `other` and something is worse: a fault, a rate, less memory, an
+// oversubscribed fabric; all else alike, but for names, prices and constants that were fitted.
 bool is_slower_hardware(const ClusterSpec& slower, const ClusterSpec& other);
 
 // The case of that name, which the scenario has.

@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "program/program.h"
-#include "program/shard_rows.h"
 #include "program/timeline/timeline.h"
 #include "study/why/table_shares.h"
 

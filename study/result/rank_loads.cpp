@@ -6,7 +6,7 @@
 
 #include "base/statistics.h"
 #include "models/load/row_curves.h"
-#include "program/shard_rows.h"
+#include "program/program.h"
 
 namespace shardsim {
 namespace {

@@ -112,6 +112,8 @@ struct CaseResult {
   std::optional<double> iteration_ms_at_observed_payload;
   std::optional<double>
       iteration_ms_without_duplicates;  // its plan with index_dedup (study/notes/without_duplicates.h)
+  std::optional<double>
+      iteration_ms_with_modules_apart;  // its plan, as TorchRec's modules (study/notes/modules_apart.h)
   std::vector<std::int64_t> memory_per_rank;
   std::int64_t memory_capacity = 0;  // of a GPU, less what is reserved
   std::int64_t memory_reserved = 0;
@@ -133,6 +135,7 @@ struct CaseResult {
   // "2.2 % faster than base", of cases on better hardware (study/notes/slower_hardware.h); "": of none. Known to who
   // has all cases, and told in words by a note.
   std::string beats_better_hardware;
+  std::string why_better_hardware_loses;  // a sentence; "": the note alone tells
   std::optional<JobFigures> job;
   // [draw] of where its hot rows may lie, as the function of this name has it; empty where nothing depends on it, and
   // for jobs.

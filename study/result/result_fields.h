@@ -4,7 +4,7 @@
 
 #include "program/program_table.h"
 #include "program/timeline/timeline_fields.h"
-#include "study/confidence/interval_fields.h"
+#include "study/confidence/interval.h"
 #include "study/result/case_figures.h"
 #include "study/result/cross_check.h"
 #include "study/result/planner_fields.h"
@@ -49,7 +49,7 @@ void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PathTime> auto& time) {
-  visit(time.operation, time.op_class, time.ms);
+  visit(time.operation, time.op_class, time.ms, time.beneath_ms);
 }
 
 template <typename Visitor>
@@ -328,6 +328,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.take("beyond_torchrec", result.beyond_torchrec);
   visit.field("iteration_ms_at_observed_payload", result.iteration_ms_at_observed_payload);
   visit.take("iteration_ms_without_duplicates", result.iteration_ms_without_duplicates);
+  visit.take("iteration_ms_with_modules_apart", result.iteration_ms_with_modules_apart);
   visit.take("iteration_ms_without_averages", result.iteration_ms_without_averages);
   visit.take("iteration_ms_with_averages", result.iteration_ms_with_averages);
   visit.group_if("job", result.job, [&](auto& inner, auto& job) {

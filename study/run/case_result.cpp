@@ -7,11 +7,11 @@
 #include "base/workers.h"
 #include "plan/memory_model.h"
 #include "plan/torchrec_types.h"
-#include "program/timeline/host_waits.h"
+#include "program/timeline/rank_times.h"
 #include "program/timeline/timeline.h"
-#include "sim/engine/known_reductions.h"
 #include "sim/engine/op_work.h"
 #include "sim/engine/steady_timeline.h"
+#include "study/notes/modules_apart.h"
 #include "study/notes/notes.h"
 #include "study/result/result_fields.h"
 #include "study/run/drawn_batches.h"
@@ -273,8 +273,9 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
   result.dense_operators = dense_operator_times(prepared);
   result.operator_classes = operator_class_times(prepared);
-  const std::optional<WithoutDuplicates> without = without_duplicates(result, prepared);
+  const std::optional<WithoutDuplicates> without = without_duplicates(prepared);
   if (without) result.iteration_ms_without_duplicates = without->iteration_ms;
+  result.iteration_ms_with_modules_apart = ms_with_modules_apart(prepared, result.iteration_ms);
   result.notes = notes_for(Asker::run, {item, &prepared, &result, without ? &*without : nullptr});
   result.published = compared_with_published(result, item.published, [&] { return KernelParts::of(prepared); });
   return result;

@@ -9,7 +9,7 @@
 #include "base/statistics.h"
 #include "program/timeline/named_times.h"
 #include "sim/engine/iteration_chain.h"
-#include "sim/lower/draws/drawn_programs.h"
+#include "sim/lower/draws/drawn_batch.h"
 #include "sim/lower/draws/row_draws.h"
 #include "sim/memory/buffers.h"
 

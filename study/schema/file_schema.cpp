@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/fields/fields.h"
-#include "base/fields/reference.h"
 #include "base/files.h"
 #include "base/schema/json_schema.h"
 #include "base/tree/map_reader.h"

@@ -3,19 +3,64 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <set>
 
+#include "base/error.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml_text.h"
+#include "base/units.h"
 
 namespace shardsim {
 namespace {
 
+struct UnitKind {
+  Amount::Kind kind;
+  double (*value_of)(std::string_view text, const Place& place);
+};
+
+constexpr std::array<UnitKind, 5> kUnitKinds = {
+    {{Amount::Kind::bytes,
+      [](std::string_view text, const Place& place) { return static_cast<double>(parse_bytes(text, place).count); }},
+     {Amount::Kind::rate,
+      [](std::string_view text, const Place& place) { return parse_bandwidth(text, place).bytes_per_second; }},
+     {Amount::Kind::time, [](std::string_view text, const Place& place) { return parse_seconds(text, place).value; }},
+     {Amount::Kind::flops,
+      [](std::string_view text, const Place& place) { return parse_flops(text, place).per_second; }},
+     {Amount::Kind::plain, parse_percent}}};
+
+// Finds the kind of the unit, and the value of one of it. Sizes of less than a byte are none, so a thousand of them are
+// asked for.
+bool find_unit_kind(Amount& amount) {
+  for (const UnitKind& each : kUnitKinds) {
+    try {
+      amount.per_unit = each.value_of("1 " + amount.unit, {}) / (amount.unit == "%" ? 100 : 1);
+      amount.kind = each.kind;
+      return true;
+    } catch (const Error&) {  // of another kind
+    }
+  }
+  return false;
+}
+
 constexpr int kRangeDigits = 12, kDrawnDigits = 6;
 constexpr double kLastStep = 1e-9;  // of a step: rounding must not leave out the last value
+
+// "flexshard_3tier (bandwidths: simulated)": the name of a map and what it says beside.
+std::string name_and_rest(const Tree& map) {
+  const Tree* const name = map.find("name");
+  if (name == nullptr || name->kind != Tree::Kind::scalar) return flow_text(map);
+  if (map.fields.size() == 1) return name->scalar;
+  Tree rest = map;
+  std::erase_if(rest.fields, [](const auto& field) { return field.first == "name"; });
+  const std::string text = flow_text(rest);  // in braces
+  return fmt::format("{} ({})", name->scalar, std::string_view(text).substr(1, text.size() - 2));
+}
 
 AxisValue axis_value(const Tree& stated, const std::string& path) {
   AxisValue value{stated, "", {}};
@@ -23,11 +68,10 @@ AxisValue axis_value(const Tree& stated, const std::string& path) {
     value.text = stated.scalar;
     if (!stated.quoted || !stated.scalar.empty()) value.amount = amount_of(stated.scalar);
   } else if (stated.kind == Tree::Kind::map) {
-    const Tree *label = stated.find("label"), *name = stated.find("name");
+    const Tree* const label = stated.find("label");
     value.text = label != nullptr ? scalar_text(*label, "a text") : "";
     std::erase_if(value.tree.fields, [](const auto& field) { return field.first == "label"; });
-    const bool named = name != nullptr && name->kind == Tree::Kind::scalar && stated.fields.size() == 1;
-    if (value.text.empty()) value.text = named ? name->scalar : flow_text(value.tree);
+    if (value.text.empty()) value.text = name_and_rest(value.tree);
   } else if (stated.kind == Tree::Kind::null) {
     throw input_error(stated.place, fmt::format("axis {} has an empty value", excerpt(path)), "Write one");
   } else {
@@ -169,6 +213,42 @@ std::vector<AxisValue> listed_values(const std::string& path, const Tree& stated
 }
 
 }  // namespace
+
+bool Amount::is_whole() const {
+  return unit.empty() && number == std::floor(number) && std::abs(number) < 0x1.0p53;
+}
+
+std::optional<Amount> amount_of(std::string_view text) {
+  Amount amount;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), amount.number);
+  if (failure != std::errc{} || !std::isfinite(amount.number)) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (text.starts_with(' ')) text.remove_prefix(1);
+  amount.unit = std::string(text);
+  if (!amount.unit.empty() && !find_unit_kind(amount)) return std::nullopt;
+  return amount;
+}
+
+std::string number_text(double number) {
+  if (number == std::floor(number) && std::abs(number) < 0x1.0p53) {
+    return fmt::format("{}", static_cast<std::int64_t>(number));
+  }
+  return shortest(number);
+}
+
+std::string amount_text(double number, const Amount& like) {
+  if (like.unit.empty()) return number_text(number);
+  const double bytes = number * like.per_unit;
+  if (like.kind == Amount::Kind::bytes && bytes != std::floor(bytes)) return number_text(std::round(bytes)) + " B";
+  return number_text(number) + " " + like.unit;
+}
+
+double rounded_to_digits(double number, int digits) {
+  const std::string text = fmt::format("{:.{}e}", number, digits - 1);
+  double rounded = number;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded;
+}
 
 bool Axis::tells_machines() const {
   static const std::set<std::string, std::less<>> kSizeOrPrice = {"cluster.nodes", "cluster.gpu.count",

@@ -7,7 +7,7 @@
 
 #include "base/tree/asked.h"
 #include "base/tree/tree.h"
-#include "study/sweep/amount.h"
+#include "study/sweep/axis.h"
 
 namespace shardsim {
 

@@ -13,7 +13,7 @@
 #include "sim/lower/draws/row_draws.h"
 #include "sim/lower/known_shares.h"
 #include "sim/memory/memory_profile.h"
-#include "study/confidence/interval_fields.h"
+#include "study/confidence/interval.h"
 #include "study/planning/prepared_case.h"
 #include "study/run/drawn_batches.h"
 #include "study/sweep/kept_parts.h"

@@ -6,7 +6,7 @@
 
 #include "base/packed.h"
 #include "plan/memory_need.h"
-#include "study/confidence/interval_fields.h"
+#include "study/confidence/interval.h"
 
 namespace shardsim {
 

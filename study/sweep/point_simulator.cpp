@@ -7,8 +7,8 @@
 #include <exception>
 #include <new>
 
+#include "base/error.h"
 #include "base/packed.h"
-#include "base/system_failure.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "plan/plan.h"
@@ -153,6 +153,15 @@ PointResult PointSimulator::simulated(std::size_t point) {
   if (item.cluster.cost_per_gpu_hour) result.cost_per_hour = *item.cluster.cost_per_gpu_hour * result.world_size;
   result.currency = item.cluster.currency;
   return result;
+}
+
+std::optional<WithoutDuplicates> PointSimulator::without_duplicates(std::size_t point) {
+  const Case item = cases_.at(point);
+  if (!asks_without_duplicates(item)) return std::nullopt;
+  return done_in_case(item, [&] {
+    const Scenario scenario;
+    return shardsim::without_duplicates({scenario, item, cluster_of(item), plan_for(item, point).plan()});
+  });
 }
 
 PointResult PointSimulator::simulate(std::size_t point) {

@@ -6,6 +6,7 @@
 
 #include "base/workers.h"
 #include "sim/lower/known_shares.h"
+#include "study/notes/without_duplicates.h"
 #include "study/sweep/kept_plan.h"
 #include "study/sweep/point_cases.h"
 #include "study/sweep/point_result.h"
@@ -28,6 +29,10 @@ class PointSimulator {
   void make_kept_plans(const std::vector<std::uint32_t>& points, const WorkerOptions& workers);
 
   PointResult simulate(std::size_t point);
+
+  // The point with index_dedup of its sequences, its plan kept; nothing where that is not asked, as of a run. Once for
+  // a network that allows one engine in a process. Errors: those of the point.
+  std::optional<WithoutDuplicates> without_duplicates(std::size_t point);
 
   // As PointCases::group_of().
   std::uint64_t group_of(std::size_t point) const { return cases_.group_of(point); }

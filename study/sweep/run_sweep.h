@@ -4,7 +4,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/result_folder.h"
 #include "study/sweep/crew.h"
 #include "study/sweep/sweep.h"
 #include "study/sweep/sweep_result.h"
@@ -30,6 +32,8 @@ struct SweepRun {
   std::function<void(const std::string& sentence)> note{};
   std::function<void(std::size_t done, std::size_t total)> progress{};  // of this run's points; may be empty
   std::function<bool()> interrupted{};                                  // may be empty
+  // The points that are simulated with index_dedup, too, for those who read the result; may be empty.
+  std::function<std::vector<std::size_t>(const SweepResult&)> told{};
   // Writes the result files, when every point is finished; no other process does so meanwhile.
   std::function<void(const SweepResult&)> write;
 };
@@ -51,5 +55,23 @@ SweepOutcome run_sweep(const Sweep& sweep, const SweepRun& run);
 
 // Returns how many points of a sweep are not finished yet. Errors: as run_sweep().
 std::size_t unfinished_points(const Sweep& sweep, const std::filesystem::path& output);
+
+// A sweep as an array of Slurm tasks, each of which does one part of it.
+struct SlurmJob {
+  std::string name;
+  int tasks = 1;
+  int cpus = 1;                      // of a task: its processes
+  std::filesystem::path folder;      // where the script and what tasks print go
+  std::vector<std::string> command;  // of a task, without its part
+  ResultWriter writer;               // of the script
+};
+
+// The script for sbatch: directives, and the command with "--part NUMBER/TASKS".
+std::string slurm_script(const SlurmJob& job);
+
+// Writes the script into the folder and hands it to sbatch; returns the number of the job. Options that the script does
+// not state come from the environment, as sbatch has it (SBATCH_PARTITION). Errors (Failure::run): no sbatch here; what
+// sbatch says when it refuses, or does not reach slurmctld.
+std::string submit_slurm_job(const SlurmJob& job);
 
 }  // namespace shardsim

@@ -100,6 +100,17 @@ std::vector<bool> plan_dimensions(const Sweep& sweep) {
   return result;
 }
 
+bool is_of_cluster(const Axis& axis) {
+  return axis.path == "cluster" || axis.path.starts_with("cluster.");
+}
+
+bool differ_in_clusters_alone(const Sweep& sweep, std::size_t a, std::size_t b) {
+  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (at[d] != there[d] && !std::ranges::all_of(sweep.dimensions[d].axes, is_of_cluster)) return false;
+  return true;
+}
+
 PlanChoices plan_choices(const Sweep& sweep, const std::vector<PointResult>& results) {
   PlanChoices all;
   all.chance.resize(results.size());

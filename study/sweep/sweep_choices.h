@@ -34,6 +34,11 @@ std::optional<PointChoice> choice_among(const std::vector<PointResult>& results,
 // The dimensions all of whose axes say how a plan is made, and not for which cluster or workload it is made.
 std::vector<bool> plan_dimensions(const Sweep& sweep);
 
+// True for an axis about the machine: the cluster, or a key of it.
+bool is_of_cluster(const Axis& axis);
+// True where two points have the same values on every axis about anything else.
+bool differ_in_clusters_alone(const Sweep& sweep, std::size_t a, std::size_t b);
+
 // The plans of a sweep that compares plans: a choice for each combination of values of its other dimensions, in the
 // order of the first of their points; none where no dimension is of plans.
 struct PlanChoices {

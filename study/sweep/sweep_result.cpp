@@ -15,7 +15,7 @@
 #include "base/hdf5/hdf5.h"
 #include "base/text.h"
 #include "base/tree/yaml_text.h"
-#include "study/sweep/amount.h"
+#include "study/sweep/axis.h"
 
 namespace shardsim {
 namespace {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "study/notes/without_duplicates.h"
 #include "study/sweep/point_result.h"
 #include "study/sweep/sweep.h"
 #include "study/sweep/sweep_choices.h"
@@ -22,6 +24,8 @@ struct SweepResult {
   std::vector<std::size_t> scaling_base;  // by point: of which point's samples that is; its own where there is none
   std::vector<bool> pareto;  // by point: no other one is as good in time, memory and cost and better in one
   PlanChoices plans;         // where the sweep compares plans
+  // Of the points that documents tell first, by point, where sequences have duplicates to remove.
+  std::map<std::size_t, WithoutDuplicates> without_duplicates = {};
 
   const PointResult& at(std::size_t point) const { return results[point]; }
   bool ok(std::size_t point) const { return results[point].outcome == PointResult::Outcome::ok; }

@@ -102,19 +102,23 @@ class Scaling {
     };
   }
 
-  // Software says the start of kernels to the compute model.
   void kernel_starts() {
-    for (auto& [key, value] : item_.compute_model.fields) {
-      if (key != "kernel_fixed") continue;
-      const double seconds = factor_ * parse_seconds(value.scalar, value.place).value;
-      value.scalar = fmt::format("{} s", seconds);
-      const char* const owner = item_.software ? "software" : "compute_model";
-      changed_.settings.push_back(fmt::format("{}.kernel_fixed={} s", owner, seconds));
-      return;
-    }
+    if (has_kernel_constants(item_.compute_model)) return all_fixed_parts();
     Seconds& start = item_.cluster.gpu.kernel_overhead;
-    start = factor_ * (has_kernel_constants(item_.compute_model) ? constants_of(item_).kernel_fixed : start);
+    start = factor_ * start;
     changed_.settings.push_back(fmt::format("cluster.gpu.kernel_overhead={} s", start.value));
+  }
+
+  void all_fixed_parts() {
+    const char* const key = "fixed_factor";
+    const std::string stated = text_in(item_.compute_model, key);
+    const std::string factor = fmt::format("{}", factor_ * (stated.empty() ? 1 : std::stod(stated)));
+    if (stated.empty()) {
+      item_.compute_model.fields.emplace_back(key, text_tree(factor, item_.compute_model.place));
+    } else {
+      item_.compute_model.find(key)->scalar = factor;
+    }
+    changed_.settings.push_back(fmt::format("compute_model.{}={}", key, factor));
   }
 
   void batch() {

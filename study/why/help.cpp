@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <tuple>
 
 #include "base/text.h"
 #include "study/why/what_if.h"
@@ -19,6 +20,12 @@ constexpr double kTellingTable = 0.01;        // of the iteration on the path: w
 constexpr Lever kLevers[] = {Lever::nics, Lever::nvlink, Lever::pcie, Lever::host_link,         Lever::ssd,
                              Lever::hbm,  Lever::flops,  Lever::host, Lever::collective_starts, Lever::kernel_starts,
                              Lever::batch};
+
+// Per cent of the iteration that its better side gains; noise of the order of operations is none.
+double shortened(const Elasticity& lever) {
+  constexpr double kDigits = 1e-2;  // what is shown
+  return std::round(-lever.better_pct.value_or(0) / kDigits) * kDigits;
+}
 
 class Helper {
  public:
@@ -38,7 +45,7 @@ class Helper {
     }
     for (const WhatIf& what_if : what_ifs(item_, why_)) suppose(what_if);
     std::ranges::stable_sort(help_.elasticities, std::greater{}, [](const Elasticity& each) {
-      return std::pair(!each.is_longer_when_better(), each.percent);
+      return std::tuple(!each.is_longer_when_better(), shortened(each), each.percent);
     });
     std::ranges::stable_sort(help_.supposed, {}, &Supposed::iteration_ms);
     const std::vector<std::string> pinned = pinned_values(item_);
@@ -84,9 +91,15 @@ class Helper {
     if (change.table >= 0) found.table = item_.workload.tables[static_cast<std::size_t>(change.table)].name;
     found.better_pct = 100 * (faster.iteration_ms / help_.iteration_ms - 1);
     found.worse_pct = 100 * (slower.iteration_ms / help_.iteration_ms - 1);
-    if (step > 0) found.percent = (slower.iteration_ms - faster.iteration_ms) / help_.iteration_ms / step;
-    if (step > 0 && path_ms_ && faster.path_ms && slower.path_ms) {
-      found.on_path = (*slower.path_ms - *faster.path_ms) / *path_ms_ / step;
+    if (step <= 0) return found;
+    const bool uneven = found.is_uneven();
+    const double moved_by = uneven ? std::abs(better.factor - 1) : step;
+    const auto per_cent = [&](double worse_ms, double as_it_is, double better_ms) {
+      return ((uneven ? as_it_is : worse_ms) - better_ms) / as_it_is / moved_by;
+    };
+    found.percent = per_cent(slower.iteration_ms, help_.iteration_ms, faster.iteration_ms);
+    if (path_ms_ && faster.path_ms && slower.path_ms) {
+      found.on_path = per_cent(*slower.path_ms, *path_ms_, *faster.path_ms);
       found.switches = std::abs(*found.on_path - found.percent) > kSamePath;
     }
     return found;
@@ -105,10 +118,13 @@ class Helper {
   void remark_on_batch(const Elasticity& batch) {
     const double share = changed_case(item_, {Lever::batch, 1 - kLeverStep, -1}).factor;
     const double more = share / (1 + *batch.better_pct / 100) - 1;
+    const std::string smaller = fmt::format("A batch that is {:.3g} % smaller", 100 * (1 - share));
+    const std::string samples =
+        fmt::format("{:.2g} % {} samples are trained per second", 100 * std::abs(more), more < 0 ? "fewer" : "more");
+    const bool is_shorter = shortened(batch) > 0;
     help_.remarks.push_back(
-        fmt::format("A batch that is {:.3g} % smaller makes iterations shorter, but {:.2g} % {} "
-                    "samples are trained per second.",
-                    100 * (1 - share), 100 * std::abs(more), more < 0 ? "fewer" : "more"));
+        is_shorter ? fmt::format("{} makes iterations shorter, {} {}.", smaller, more < 0 ? "but" : "and", samples)
+                   : fmt::format("{} makes iterations no shorter, so {}.", smaller, samples));
   }
 
   void remark_on_order(const Elasticity& lever) {
@@ -225,6 +241,13 @@ class Resimulation {
 };
 
 }  // namespace
+
+bool Elasticity::is_uneven() const {
+  constexpr double kTelling = 0.5, kTwice = 2;  // per cent; times
+  const double gained = -better_pct.value_or(0), lost = worse_pct.value_or(0);
+  const double less = std::min(gained, lost), more = std::max(gained, lost);
+  return more > kTelling && more > kTwice * less;
+}
 
 Help help_for(const Case& item, const Why& why, const Resimulate& simulate, std::size_t tables) {
   return Helper(item, why, simulate, tables).help();

@@ -22,11 +22,14 @@ struct Elasticity {
   std::string table{};  // lookups: of which
   std::optional<double>
       on_path{};       // per cent shorter per per cent, by the path as it is; nothing where it says nothing
-  double percent = 0;  // per cent shorter per per cent
+  double percent = 0;  // per cent shorter per per cent: of both sides, of the better one where they are uneven
   std::optional<double> better_pct{}, worse_pct{};     // change of the iteration, simulated: 10 % better, 10 % worse
   std::vector<std::string> better_set{}, worse_set{};  // ChangedCase::settings of both
   bool switches = false;  // within 10 % the path becomes another one, so `percent` is of the simulations
 
+  // One side moves the iteration tellingly and more than twice as much as the other: NCCL's choices are steps, and a
+  // path may end where another begins.
+  bool is_uneven() const;
   // By more than half a per cent; less is as good as nothing.
   bool is_longer_when_better() const { return better_pct && *better_pct > 0.5; }
 };
@@ -39,7 +42,7 @@ struct Supposed {
 
 struct Help {
   double iteration_ms = 0;                 // simulated, unchanged
-  std::vector<Elasticity> elasticities{};  // the largest first
+  std::vector<Elasticity> elasticities{};  // what shortens most where it is better first
   std::vector<Supposed> supposed{};        // the shortest iteration first
   std::vector<std::string> remarks{};      // what a reader must know beside them
 };

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kTellingPart = 0.08;     // of the iteration: what is worth a second clause
 constexpr double kTellingWaiting = 0.03;  // of the iteration
+constexpr double kFilled = 0.8;           // of a link's rate: collectives at more are limited by it and what it loses
 constexpr double kMostlyOne = 0.6;        // of the work: one table's, and the others are not named
 
 // Returns the purpose of a step, in the words of somebody who does not know its name.
@@ -26,11 +27,22 @@ std::string purpose_of(const Op& op) {
   return "putting ids and vectors in order";
 }
 
+// What bytes go over, and how much of it the collectives' own algorithms take.
+struct Way {
+  double seconds = 0;
+  double drawn = 0;  // seconds times PathStep::drawn
+};
+
 // One kind of work on the path, and what it is for.
 struct Clause {
   double seconds = 0;
   std::map<int, double> tables;
-  std::map<std::string, double> over;
+  std::map<std::string, Way> over;
+
+  void add(const std::string& way, const PathStep& step) {
+    over[way].seconds += step.seconds;
+    over[way].drawn += step.seconds * step.drawn;
+  }
 };
 
 std::string tables_text(const std::map<int, double>& tables, const Program& program) {
@@ -44,9 +56,16 @@ std::string tables_text(const std::map<int, double>& tables, const Program& prog
   return most->second >= kMostlyOne * all ? fmt::format(" of {}, mostly {}", count, name) : " of " + count;
 }
 
+// A link that the algorithm does not fill is not what limits: a faster one of it brings nothing.
+std::string limit_text(const Way& way) {
+  const double drawn = way.drawn / way.seconds;
+  if (drawn >= kFilled) return "";
+  return fmt::format(" (limited by NCCL's channels, which fill {:.0f} % of the link)", 100 * drawn);
+}
+
 std::string clause_text(const std::string& purpose, const Clause& clause, const Program& program) {
-  const auto over = std::ranges::max_element(clause.over, {}, [](const auto& each) { return each.second; });
-  const std::string way = over == clause.over.end() ? "" : " over " + over->first;
+  const auto over = std::ranges::max_element(clause.over, {}, [](const auto& each) { return each.second.seconds; });
+  const std::string way = over == clause.over.end() ? "" : " over " + over->first + limit_text(over->second);
   return purpose + tables_text(clause.tables, program) + way;
 }
 
@@ -61,12 +80,11 @@ std::vector<std::pair<std::string, Clause>> clauses_of(const Program& program, c
     clause->second.seconds += step.seconds;
     for (const auto& [table, share] : shares.of(step.op, step.rank))
       clause->second.tables[table] += share * step.seconds;
-    if (const std::string way = host_way_of(step, program, cluster); !way.empty())
-      clause->second.over[way] += step.seconds;
+    if (const std::string way = host_way_of(step, program, cluster); !way.empty()) clause->second.add(way, step);
     if (step.link < 0) continue;
     const LinkKind kind = cluster.links()[static_cast<std::size_t>(step.link)].kind;
     const std::string_view op_class = op_class_name(program.op(step.op).op_class);
-    clause->second.over[std::string(medium_of(kind, op_class, cluster))] += step.seconds;
+    clause->second.add(std::string(medium_of(kind, op_class, cluster)), step);
   }
   std::ranges::stable_sort(clauses, std::greater{}, [](const auto& each) { return each.second.seconds; });
   return clauses;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "program/shard_rows.h"
+#include "program/program.h"
 
 namespace shardsim {
 namespace {

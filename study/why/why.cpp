@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "program/timeline/op_kind.h"
+#include "program/timeline/timeline.h"
 #include "study/why/sentence.h"
 #include "study/why/table_shares.h"
 

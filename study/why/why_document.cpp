@@ -133,9 +133,17 @@ bool is_longer(const Supposed& each) {
   return each.shorter_pct < -kNothingShorter && !is_way(each.key);
 }
 
+// Of a lever whose sides differ.
+const char* step_text(const Elasticity& lever) {
+  const double gained = -*lever.better_pct, lost = *lever.worse_pct;
+  if (gained < lost) return gained < kNothingShorter ? "a step: better brings nothing" : "a step: worse costs more";
+  return lost < kNothingShorter ? "a step: worse costs nothing" : "a step: better brings more";
+}
+
 // What the figures of a lever do not say.
 const char* remark_on(const Elasticity& lever) {
   if (lever.is_longer_when_better()) return kAnotherOrder;
+  if (lever.is_uneven()) return step_text(lever);
   if (lever.switches) return "another path";
   // A smaller batch that shortens iterations by less than itself.
   const bool loses = lever.lever == "batch" && lever.better_pct && *lever.better_pct > -100 * kLeverStep;
@@ -201,10 +209,15 @@ void add_help(Document& document, const Help& help) {
       "What would help",
       "10 % better: a rate that much higher, a cost or an amount that much lower, and the "
       "change of the iteration then, simulated with the same plan; 10 % worse: the reverse. % per %: by how "
-      "much iterations get shorter per per cent, computed from both; path alone: the same, "
+      "much iterations get shorter per per cent, computed from both, and from 10 % better alone where it is a step; "
+      "path alone: the same, "
       "computed from the critical path as it is. nothing: no more than the order of "
       "operations alone may make. another path: within these 10 % something else becomes "
       "critical." +
+          std::string(std::ranges::any_of(help.elasticities, &Elasticity::is_uneven)
+                          ? " a step: one side changes the iteration more than twice as much as the other, as where "
+                            "NCCL chooses another algorithm, or where something else becomes critical."
+                          : "") +
           std::string(std::ranges::any_of(help.elasticities, &Elasticity::is_longer_when_better)
                           ? " another order: 10 % better makes the iteration longer here; a sentence "
                             "below says why."

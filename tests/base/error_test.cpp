@@ -6,7 +6,6 @@
 #include <string>
 #include <system_error>
 
-#include "base/system_failure.h"
 #include "base/text.h"
 
 namespace shardsim::error_test {

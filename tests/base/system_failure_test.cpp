@@ -1,5 +1,3 @@
-#include "base/system_failure.h"
-
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,8 +7,9 @@
 #include <string>
 #include <thread>
 
-namespace shardsim::system_failure_test {
+#include "base/error.h"
 
+namespace shardsim::system_failure_test {
 namespace {
 
 struct Ended {

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "base/encoding.h"
+
 namespace shardsim::text_test {
 
 TEST_CASE("split keeps empty parts and join undoes it") {

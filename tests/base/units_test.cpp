@@ -53,6 +53,10 @@ TEST_CASE("every unit of the table has its value") {
   CHECK(seconds("5 us").value == 5e-6);
   CHECK(seconds("5 ms").value == 5e-3);
   CHECK(seconds("5 s").value == 5);
+  CHECK(seconds("15 min").value == 900);
+  CHECK(seconds("1.5 h").value == 5400);
+  CHECK(seconds("1 day").value == 86'400);
+  CHECK(to_text(seconds("2 h")) == "7200 s");
   CHECK(rate("3 B/s").bytes_per_second == 3);
   CHECK(rate("3 TB/s").bytes_per_second == 3e12);
   CHECK(rate("51 GiB/s").bytes_per_second == 51.0 * 1024 * 1024 * 1024);
@@ -104,7 +108,7 @@ TEST_CASE("units are case-sensitive, belong to their quantity, and stand after a
   }
   CHECK_THROWS_AS(rate("4 GB"), Error);
   CHECK_THROWS_AS(seconds("4 S"), Error);
-  CHECK_THROWS_AS(seconds("4 min"), Error);
+  CHECK_THROWS_AS(seconds("4 Min"), Error);
 }
 
 TEST_CASE("signs stand only where a key allows them") {

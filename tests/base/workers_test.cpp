@@ -10,12 +10,10 @@
 #include "base/files.h"
 #include "base/packed.h"
 #include "base/read_files.h"
-#include "base/system_failure.h"
 #include "tests/base/error_text.h"
 #include "tests/base/test_folder.h"
 
 namespace shardsim::workers_test {
-
 namespace {
 
 WorkerTask says(const std::string& text, double weight = 1) {

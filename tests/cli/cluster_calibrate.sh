@@ -68,6 +68,15 @@ P
 refuse 2 'in_ms.csv: times are too short by more than a factor of four, at in_ms.csv:[0-9]+: .*Check the units' \
   cluster calibrate --cluster dgx1_v100 --measurements in_ms.csv -o in_ms.yaml
 check "and no file is written" [ ! -e in_ms.yaml ]
+refuse 2 'in_ms.csv: times are too short by more than a factor of four' \
+  cluster calibrate --cluster dgx1_v100 --measurements in_ms.csv -o in_ms.yaml --force
+check "nor by force" [ ! -e in_ms.yaml ]
+
+echo "-- a log of other GPUs"
+log=$source/tests/cli/net_files/h100_2x8_gcp_a3_mega_all_reduce.txt
+refuse 2 'all_reduce.txt: the log is of NVIDIA H100 80GB HBM3, the cluster has A100-SXM4-80GB.*Name a cluster of these GPUs' \
+  cluster calibrate --cluster dgx_a100_80gb --nodes 2 --measurements "$log" -o other.yaml
+check "no file is written for them" [ ! -e other.yaml ]
 
 echo "-- one row that was measured while something else ran"
 /usr/bin/python3 - "$open/v100_hybrid_cube_mesh.csv" >slip.csv <<'P'
@@ -211,4 +220,4 @@ refuse 2 'dgx1_v10' cluster calibrate --cluster dgx1_v10 --measurements m.csv -o
 echo notes >notes.yaml
 refuse 2 'notes.yaml: the file exists, and .shardsim cluster calibrate. is not known to have written it' cluster calibrate --cluster dgx1_v100 --measurements m.csv -o notes.yaml
 refuse 2 'argument calibrat.*calibrate' cluster calibrat
-finish 55
+finish 59

@@ -55,7 +55,7 @@ says() { tr '\n' ' ' <streams/out | grep "$1" >/dev/null; }  # wherever lines en
 { sed '/name: bag/d; /^planner/d; /^drift/d' s.yaml; cat <<'YAML'
     - {name: bag, copies: 16, rows: 100000, dim: 64, kind: pooled, pooling_factor: 5}
     - {name: more, copies: 9, rows: 30000, dim: 32, kind: pooled, pooling_factor: 11}
-planner: {name: search, evaluations: 30}
+planner: {name: search, evaluations: 60}
 drift: {days: 3, growth: "0.5 %/day", tables: history}
 YAML
 } >luck.yaml

@@ -216,5 +216,8 @@ for line in 'maximum of total perf +704.985 ms' 'mean of total perf +701.616 ms'
   'least HBM +45.218 GiB' 'dense part per rank +HBM 1.177 GiB' 'ids of batches .KJT. per rank +HBM 25.195 GiB'; do
   check "as published: $line" said "^$line"
 done
+"$shardsim" explain published.yaml "${bags[@]}" >brief.txt 2>streams/err
+check "the first screen says what 'run' leaves out: $(grep HBM brief.txt)" \
+  grep -qE "^most HBM, tables alone +19.018 GiB, as in 'run' \(1.177 dense part and 25.195 ids apart\)" brief.txt
 
-finish 45
+finish 46

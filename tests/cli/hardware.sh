@@ -40,6 +40,8 @@ YAML
 run sweep search.yaml -q -o search
 tr '\n' ' ' <streams/out >search.txt
 check "a sweep says which point beats one on faster hardware: $(head -3 streams/err)" grep -qE 'rate 50 Gbit/s: It is [0-9.]+ % faster than rate 100 Gbit/s, although nothing of its cluster is faster' search.txt
+"$shardsim" sweep search.yaml -q -o search 2>&1 | tr '\n' ' ' >screen.txt
+check "and its first screen warns of it: $(cat screen.txt)" grep -qE 'It is [0-9.]+ % faster than at 100 Gbit/s, although nothing of its cluster is faster: that is no advice to take it' screen.txt
 
 echo "-- hardware that is slower, with the same plan"
 cat >order.yaml <<YAML

@@ -15,6 +15,7 @@ run import wide.csv -o wide
 check "... in some words, however many columns there are: $(head -c 300 streams/err)" \
   grep -q 'not read: note1, .*, note12 and 1988 more\.$' streams/err
 run import imports/tables.csv -o csv
+check "who has columns for both kinds is not told so" [ "$(grep -c 'are sequences' streams/err)" -eq 0 ]
 check "sequences have lengths" grep -q 'purchase_history.*kind: sequence, average_length: 200' csv/workload.yaml
 check "features have their factors" grep -q '"liked_pages", pooling_factor: 12.5' csv/workload.yaml
 check "the dense part to fill in says in which precision its products are" grep -q 'dense: {precision: fp32' csv/workload.yaml
@@ -47,6 +48,8 @@ check "exponents by another name: $(cat streams/err)" grep -q '"user_id".*s: 0.9
 
 printf 'name,rows,dim,average_length\na,1000000,64,20\nb,1000000,128,20\n' >dims.csv
 run import dims.csv -o dims
+check "what has a length alone is said to be taken for sequences" \
+  grep -q "^note: Tables that state an average_length are sequences, .*'pooling'.*(every table)" streams/err
 check "sequences of two dimensions are said to be fused" grep -q "^note: Sequences have 2 dimensions (64, 128)" streams/err
 
 echo "-- TorchRec"
@@ -107,6 +110,10 @@ jq 'del(.tables)' imports/torchrec.json >constrained.json
 refuse 2 "constrained.json:[0-9]+:[0-9]+: constraints of table .*'tables' does not list" import constrained.json -o none
 jq '.tables["model.ebc"][0].feature_names = ["user_id", "user_id"]' imports/torchrec.json >twice.json
 refuse 2 "twice.json:$(grep -n '"user_id"' twice.json | sed -n 2p | cut -d: -f1):[0-9]+: table 'user' has two features called 'user_id'" import twice.json -o none
+csv 'name,rows,dim,features\na,1,8,user id|item id\nb,1,8,f g\n'
+run import t.csv -o blanks
+check "names of features have blanks where bars part them: $(cat streams/err)" \
+  [ "$(grep -o '{name: "[^"]*", pooling_factor' blanks/workload.yaml | cut -d'"' -f2 | tr '\n' ',')" = 'user id,item id,f,g,' ]
 csv 'name,rows,dim,features\na,1,8,f|g|f\n'
 refuse 2 "t.csv:2:7: table 'a' has two features called 'f'" import t.csv -o none
 # An error that only the reader of workloads finds names the file that was given, not the one that is not written.

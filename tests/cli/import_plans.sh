@@ -247,6 +247,33 @@ run plan same_name_two_modules/searched.yaml --torchrec-only -o searched.json
 check "search keeps both, in TorchRec's names: $(cat streams/err)" \
   jq -e '(.plan | keys == ["m.item_ebc", "m.user_ebc"]) and ([.plan[] | keys] == [["t"], ["t"]])' searched.json
 
+echo "-- names as models have them"
+python3 - >plans/names.json <<'END'
+import json
+
+names = ["user id", "\u043a\u043b\u044e\u0447", "a,b", 'say "so" <b>', "</script>", "=1+1", "a-b", "a_b"]
+tables = [{"name": name, "num_embeddings": 1000, "embedding_dim": 64, "feature_names": [name + " ids"], "pooling": "SUM"} for name in names]
+shard = {"shard_offsets": [0, 0], "shard_sizes": [1000, 64]}
+plan = {name: {"sharding_type": "table_wise", "compute_kernel": "fused", "ranks": [rank],
+               "shards": [shard | {"placement": f"rank:{rank}/cuda:{rank}"}]} for rank, name in enumerate(names)}
+print(json.dumps({"tables": {"my ebc/x": tables}, "plan": {"my ebc/x": plan}}))
+END
+imported names.json
+check "the plan has them: $(jq -c '.plan | map_values(keys)' names/plan.json)" \
+  [ "$(jq -cS '.plan | map_values(keys)' names/plan.json)" = "$(jq -cS '.plan | map_values(keys)' plans/names.json)" ]
+runs names
+check "... and the run" [ "$(jq -c '[.cases[0].placements[].table]' names_run/result.json)" = "$(jq -c '[.tables[][].name]' plans/names.json)" ]
+check "... and none of them ends a script of the page" [ "$(grep -c '</script>"' names_run/report.html)" = 0 ]
+jq 'del(.plan) | .constraints = (.tables[] | map({(.name): {sharding_types: ["column_wise"], min_partition: 32}}) | add)' plans/names.json >plans/names_free.json
+imported names_free.json
+run plan names_free/scenario.yaml --torchrec-only -o names_out.json
+check "a planner's plan has them, by constraints of these names: $(cat streams/err)" \
+  [ "$(jq -c '.plan["my ebc/x"] | map_values(.sharding_type)' names_out.json | tr ',' '\n' | grep -c column_wise)" = 8 ]
+run explain names_free/scenario.yaml --table 'user id'
+check "explain finds one" grep -q 'my ebc/x.user id: column_wise' streams/out
+jq '.tables[][0].name = "a\nb"' plans/names_free.json >broken.json
+refuse 2 'broken.json:[0-9]+:[0-9]+: "a.b" is not a name. Write 1 to 256 bytes, without line ends' import broken.json -o none
+
 echo "-- caches, and constraints without a plan"
 imported uvm_cache_params.json
 says uvm_cache_params 'cache_params.prefetch_pipeline is true (tables t), so the pipeline is prefetch_sparse_dist'
@@ -307,6 +334,18 @@ jq '.constraints.t += {compute_kernels: ["EmbeddingComputeKernel.QUANT", "batche
 run import more.json -o more
 check "other kernels are said: $(cat streams/err)" grep -q 'The kernel quant of the constraints is not simulated, so it is not allowed here (tables t)' streams/err
 check "... and other keys" grep -q 'enforce_hbm of the constraints is not simulated (tables t)' streams/err
+jq '.constraints.t += {device_group: "cuda"}' plans/vbe.json >more.json
+run import more.json -o more
+check "a group of devices is the scenario's: $(cat streams/err)" grep -q '"t": {device_group: "cuda"}' more/scenario.yaml
+jq '.constraints.t += {device_group: "cpu"}' plans/vbe.json >more.json
+refuse 2 'constraints of "t": device group cpu, and the cluster.s devices are cuda' import more.json -o none
+jq '.tables["m.ebc"][0] += {stash_weights: true}' plans/vbe.json >more.json
+run import more.json -o more
+check "rows that are to leave the device are told: $(cat streams/err)" grep -q "Rows stay in device memory, though stash_weights says otherwise.*(every table)" streams/err
+jq '.tables["m.ebc"][0] += {use_virtual_table: true}' plans/vbe.json >more.json
+refuse 2 "more.json:[0-9]+:[0-9]+: table 't' is virtual: its num_embeddings are ids that may come, not rows that are stored" import more.json -o none
+jq 'tojson' plans/vbe.json >more.json
+refuse 2 'more.json:1: the file is one text in quotes, in which JSON may be. Write the value itself' import more.json -o none
 jq '.plan = {"model.ebc": {t: {sharding_type: "data_parallel", compute_kernel: "dense", ranks: [0, 1]}}} | del(.constraints)' plans/vbe.json >elsewhere.json
 run import elsewhere.json -o elsewhere
 check "a module of another path is told: $(cat streams/err)" grep -q "The plan has a module \"model.ebc\", and 'tables' has \"m.ebc\": tables of one name are taken as the same (tables t)" streams/err

@@ -202,6 +202,8 @@ for file in clock_jump gpu_clock two_devices two_launchers lost milliseconds; do
   refuse 2 "$file.json: " compare for_compare/timeline.h5 --observed-kineto $file.json
 done
 refuse 2 "is cut off or damaged; .* were read before" why --trace cut.json.gz
+printf 'PK\003\004trace' >packed.zip
+refuse 2 "packed.zip: the file is a ZIP archive.*and no trace" why --trace packed.zip
 refuse 2 "is cut off or damaged; .* were read before" compare for_compare/timeline.h5 --observed-kineto cut.json.gz
 refuse 2 "ROCm" compare for_compare/timeline.h5 --observed-kineto rocm.json
 sed "s|$traces/dot128_tf32_b4096.json.gz|cut.json|; s/batch_per_gpu: 512/batch_per_gpu: 4096/" workload.yaml >cut_workload.yaml

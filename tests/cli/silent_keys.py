@@ -75,6 +75,7 @@ OVERHEADS = {"start": "5 ms", "per_remote_peer": "900 us", "efficiency": "0.01",
 for kind in ("all_gather", "all_reduce", "all_to_all", "reduce_scatter"):
     for key, value in OVERHEADS.items():
         CLUSTER[f"overheads.{kind}.across_nodes.{key}"] = value
+CLUSTER["overheads.all_reduce.across_nodes.nvls_fill"] = "5 ms"
 WORKLOAD = {
     "batch_per_gpu": "1024", "id_bytes": "4", "dense.interaction.layers": "5", "dense.interaction.rank": "900",
     "tables.a.rows": "4000000", "tables.a.dim": "128", "tables.a.pooling_factor": "40", "tables.a.access.s": "0.5",

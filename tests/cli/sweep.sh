@@ -38,6 +38,18 @@ for point in 1 8 15; do
     [ "$(jq -c '.cases[0] | [.iteration_ms, .interval.low_ms, .interval.high_ms, .samples_per_s]' streams/out | tr -d '[]')" = "$(for name in iteration_ms low_ms high_ms samples_per_s; do cell grid/sweep.csv $((point + 1)) "$name"; done | paste -sd,)" ]
 done
 
+echo "-- duplicates"
+# What a first screen says of index_dedup is what a run of that case says.
+printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\nsweep: {axes: {workload.batch_per_gpu: [32, 64]}}\n' >equal_ids.yaml
+run run equal_ids.yaml --set workload.batch_per_gpu=64 --json -o equal_ids_run
+with=$(jq '.cases[0].iteration_ms_without_duplicates' streams/out)
+"$shardsim" sweep equal_ids.yaml -q -o equal_ids 2>&1 | tr '\n' ' ' >screen.txt
+check "a sweep says what index_dedup takes off its best point ($with): $(cat screen.txt)" python3 -c '
+import re, sys
+said = re.search(r"index_dedup: true. .*the best point takes ([0-9.]+) instead of", open("screen.txt").read())
+assert abs(float(said[1]) / float(sys.argv[1]) - 1) < 1e-2' "$with"
+check "and the page" grep -q 'the best point takes' equal_ids/report.html
+
 echo "-- notes"
 printf 'schema: shardsim.scenario/1\ncluster: {base: dgx_h100, nodes: 2}\nworkload: toy_history\nplanner: {name: row_wise}\ncompute_model: {name: roofline}\nsweep: {axes: {cluster.nics.rate: ["200 Gbit/s", "800 Gbit/s"]}}\n' >fast.yaml
 run sweep fast.yaml -o fast -q

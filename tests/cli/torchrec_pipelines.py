@@ -87,6 +87,7 @@ def figures_of(rows, predicted):
     of_time = sorted(abs(error(times[name])) for name in times)
     of_known = {name: error(times[name]) for name in known}
     of_peak = sorted(abs(error(each)) for each in peaks.values())
+    between_peaks = [abs(here / there - 1) for there, here in pairs(rows, peaks)]
     ratios = [(abs(here / there - 1), there, here) for of in (runs, iterations) for there, here in pairs(rows, of)]
     # A run and an iteration that was read in a trace are not variants of each other.
     repeated = [pair for of in (with_the_second_time(runs), iterations) for pair in pairs(rows, of)]
@@ -105,6 +106,8 @@ def figures_of(rows, predicted):
         "ratios, share in the wrong order, of times in which the process ran": wrong_order(order_while_running),
         "peaks, median error": statistics.median(of_peak),
         "peaks, worst error": of_peak[-1],
+        "peaks, ratios of variants, median error": statistics.median(between_peaks),
+        "peaks, ratios of variants, worst error": max(between_peaks),
     }
 
 
@@ -125,8 +128,8 @@ def main():
     compare("collections exchanged one by one", figures_of(rows, apart), BOUNDS_APART)
 
 
-# What has been reached. Asked for: ratios 8 % at the median, 25 % at worst, 10 % in the wrong order; peaks 10 % at the median;
-# iterations where the GPU is stated 12 %.
+# What has been reached. Asked for: ratios 8 % at the median, 25 % at worst, 10 % in the wrong order; peaks and their ratios 10 % at the
+# median; iterations where the GPU is stated 12 %.
 BOUNDS = {
     # 8.0 before FBGEMM's gradient of ids' weights was simulated, which it computes in each backward pass; 11.7 below, where it is 9.6 now.
     "iterations, median error": 0.105,
@@ -140,6 +143,8 @@ BOUNDS = {
     "ratios, share in the wrong order, of times in which the process ran": 0.10,
     "peaks, median error": 0.10,
     "peaks, worst error": 0.23,
+    "peaks, ratios of variants, median error": 0.10,
+    "peaks, ratios of variants, worst error": 0.32,  # the light model against the base model; else 19, of two commits
 }
 
 # The same where each collection exchanges for itself, as in TorchRec. It is not the scenario's own way: what a first run takes besides, half
@@ -148,13 +153,17 @@ BOUNDS_APART = {
     "iterations, median error": 0.10,
     "iterations where the GPU is stated, worst error": 0.19,
     "ratios, median error": 0.08,
-    "ratios, worst error": 0.46,
-    "ratios, worst error, of times in which the process ran": 0.37,
+    # 45.2 and 36.3 before the update of a batch waited for the prefetch of the next one, as FBGEMM's does: the cache without room for two
+    # batches against UVM became 1 % shorter, against the cache with room it came 5 points nearer (27.4, had been 32.8).
+    "ratios, worst error": 0.47,
+    "ratios, worst error, of times in which the process ran": 0.38,
     "ratios, share in the wrong order": 0.23,
     "ratios, share in the wrong order, t071 as measured again": 0.10,
     "ratios, share in the wrong order, of times in which the process ran": 0.10,
     "peaks, median error": 0.12,
     "peaks, worst error": 0.18,
+    "peaks, ratios of variants, median error": 0.10,
+    "peaks, ratios of variants, worst error": 0.32,
 }
 
 if __name__ == "__main__":

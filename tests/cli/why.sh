@@ -68,6 +68,18 @@ check "the other order of modules brings what the changed file gives: $(cat stre
 check "... as run says" grep -q 'With the sequence module first in the forward pass, an iteration would take' \
   <("$shardsim" run "$mixed" --case prefetch_sparse_dist "${slow_sort[@]}" -q -o plain_order --json)
 
+echo "-- what limits"
+step=step.yaml
+printf '%s\n' 'schema: shardsim.scenario/1' 'cluster: {base: hgx_h100_8x400g, nodes: 2}' 'planner: {name: data_parallel}' \
+  'workload: {name: w, batch_per_gpu: 1024, pipeline: sparse_dist, tables: [{name: a, rows: 20000000, dim: 128, kind: pooled, pooling_factor: 1, access: {family: zipf, s: 1}}]}' >$step
+run why "$step"
+check "channels of NCCL that fill no link are named as the limit: $(cat streams/err)" \
+  grep -q "(limited by NCCL's channels, which fill [0-9]* % of the link)" <(paste -sd' ' streams/out)
+check "a rate that costs only where it is lower is no lever" grep -Eq '^ +NVLink rate +0\.00 % +\+[0-9.]+ % +nothing .*a step: better brings nothing' streams/out
+run why "$step" --json --set planner.name=table_wise --set cluster.nodes=1 --set cluster.gpu.count=1 --set workload.batch_per_gpu=1
+check "what an iteration of a small batch is made of is among the levers" jq -e >streams/jq \
+  '.help.elasticities[0] | .lever == "kernel_starts" and .better_10_pct < -8 and .better_set == ["compute_model.fixed_factor=0.9"]' streams/out
+
 echo "-- what would help, simulated from the file"
 check "all changes agree" bash "$source/scripts/elasticity_check.sh" "$shardsim" "$toy"
-finish 23
+finish 26

@@ -90,6 +90,51 @@ TEST_CASE("a cache of all rows is device memory, to the last digit") {
 
 namespace {
 
+// The link to the host is so slow that rows come for longer than the dense part takes.
+Cluster with_slow_link() {
+  ClusterSpec spec = cluster_spec("toy_2x4.yaml", 1);
+  spec.gpu.count = 1;
+  spec.host.gpu_link_bandwidth = Bandwidth{1e7};
+  return Cluster(spec);
+}
+
+// True when an operation in one of the roles ran beside one in the other, in whichever iterations.
+bool beside(const Program& program, const Timeline& timeline, const std::vector<OpRole>& some, OpRole other) {
+  const auto in = [&](const Span& span, OpRole role) { return program.op(span.op).role == role; };
+  return std::ranges::any_of(timeline.spans, [&](const Span& a) {
+    const auto meets = [&](const Span& b) {
+      return in(b, other) && a.start_us < b.end_us - 1e-6 && b.start_us < a.end_us - 1e-6;
+    };
+    return std::ranges::any_of(some, [&](OpRole role) { return in(a, role); }) &&
+           std::ranges::any_of(timeline.spans, meets);
+  });
+}
+
+}  // namespace
+
+// FBGEMM, _update_cache_counter_and_locations and _sync_stream_post_backward: else a row without room that the next
+// batch brings in would come without its update.
+TEST_CASE("a cache that is filled ahead is not filled while its rows are updated, but beside the dense part") {
+  for (const char* const pipeline :
+       {"prefetch_sparse_dist", "staged\nstages: [{does: copy}, {does: input_dist}, {does: prefetch}]"}) {
+    for (const char* const kernel : {"fused_uvm_caching", "key_value"}) {
+      CAPTURE(pipeline);
+      CAPTURE(kernel);
+      const Workload workload = one_table(
+          0.6,
+          fmt::format("pipeline: {}\ninput_exchange: full\ndense: {{layers: [{{name: top, in: 64, out: 4096}}]}}\n",
+                      pipeline));
+      const Program program = with_cache(workload, 0.2, kernel);
+      const Timeline timeline = simulated(program, with_slow_link());
+      const std::vector<OpRole> filling = {OpRole::fetch_rows, OpRole::prefetch_rows};
+      CHECK(!beside(program, timeline, filling, OpRole::update));
+      CHECK(beside(program, timeline, filling, OpRole::dense_forward));
+    }
+  }
+}
+
+namespace {
+
 // Shares of a batch's different rows that a cache of `capacity` rows fetches, and for which it has no room, where it
 // is filled while the batch before still trains, whose rows stay (FBGEMM's lxu_cache_locking_counter); of the later
 // half of 200 batches.

@@ -1,5 +1,3 @@
-#include "sim/lower/draws/drawn_programs.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 
 #include "sim/engine/iteration_chain.h"
 #include "sim/engine/op_work.h"
+#include "sim/lower/draws/drawn_batch.h"
 #include "tests/physics/random_plans.h"
 #include "tests/physics/two_tables.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "program/timeline/host_waits.h"
 #include "program/timeline/named_times.h"
+#include "program/timeline/rank_times.h"
 #include "sim/lower/host/host_launches.h"
 #include "tests/physics/lab.h"
 

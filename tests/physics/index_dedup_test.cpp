@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "sim/lower/draws/drawn_programs.h"
+#include "sim/lower/draws/drawn_batch.h"
 #include "sim/memory/buffers.h"
 #include "study/planning/lower_bound.h"
 #include "tests/physics/random_plans.h"

@@ -110,7 +110,52 @@ TEST_CASE("search is as fast as every planner that it starts from, and says how 
   }
 }
 
+// Many light tables of a kind, of which each alone would not pay for an exchange of its own, and no time to change
+// many.
+TEST_CASE("a search takes over from planners what each does with the kind of table that it is good at") {
+  std::string tables;
+  for (int i = 0; i < 24; ++i)
+    tables += fmt::format(
+        "  - {{name: p{0}, rows: {1}, dim: 64, kind: pooled, pooling_factor: {2}}}\n"
+        "  - {{name: s{0}, rows: {1}, dim: 32, kind: sequence, average_length: {2}, access: {{family: zipf, s: "
+        "1.1}}}}\n",
+        i, 40000 + 9000 * i, 4 + i % 7);
+  const Workload workload = workload_from(tables);
+  SearchLab lab(workload, shaped_cluster(2, 4));
+  const double best = lab.ms(lab.plan("{name: search, evaluations: 1500}"));
+  const auto figures = lab.figures;
+  double of_one = 1e300;
+  for (const auto& [name, value] : figures)
+    if (name.starts_with("start_")) of_one = std::min(of_one, value);
+  CHECK(best < 0.999 * of_one);
+}
+
 // With index_dedup every rank asks for an id once, so that exchanges shrink and other cuts are the best.
+// As many evaluations as a small machine has time for; in each workload some tables have tiers as an alternative.
+TEST_CASE("whoever restricts a search to what TorchRec can run gets no faster plan for that") {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    CAPTURE(seed);
+    Rng rng(seed);
+    std::string tables;
+    for (int index = 0; index < 8; ++index) {
+      const bool sequence = index == 0 && seed % 4 != 0;
+      tables +=
+          fmt::format("  - {{name: t{}, rows: {}, dim: 64, kind: {}: {}, access: {{family: zipf, s: {}}}}}\n", index,
+                      1000 + rng.below(400000), sequence ? "sequence, average_length" : "pooled, pooling_factor",
+                      1 + rng.below(sequence ? 20 : 40), 0.8 + 0.1 * static_cast<double>(rng.below(4)));
+    }
+    const Workload workload = workload_from(tables, 128 << rng.below(3));
+    const Cluster& cluster = shaped_cluster(2, 4);
+    SearchLab lab(workload, cluster);
+    lab.context.simulated_bandwidths = [&] { return simulated_bandwidths(workload, cluster); };
+    const double free = lab.ms(lab.plan("{name: search, evaluations: 400}"));
+    Constraints torchrec;
+    torchrec.by_table["*"].torchrec_only = true;
+    lab.context.constraints = &torchrec;
+    CHECK(free <= lab.ms(lab.plan("{name: search, evaluations: 400}")) * (1 + 1e-4));
+  }
+}
+
 TEST_CASE("with index_dedup, and within TorchRec, search is as fast as every planner") {
   for (const char* const lengths : {"20", "200"}) {
     CAPTURE(lengths);

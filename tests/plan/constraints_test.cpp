@@ -57,6 +57,17 @@ TEST_CASE("a plan that does not keep the constraints is refused by table and con
   CHECK(fault("{small: {min_partition: 1024}}", "{name: row_wise}").empty());  // whole
 }
 
+TEST_CASE("a name with a hyphen is one in quotes") {
+  Workload workload = two_tables();
+  workload.tables[0].name = "user-id";
+  const auto fault_of = [&](const std::string& yaml) {
+    return error_of([&] { check_constraint_names(read(yaml), workload, "cuda"); });
+  };
+  CHECK(fault_of("{\"user-id\": {min_partition: 32}}").empty());
+  CHECK(has(fault_of("{user-id: {min_partition: 32}}"), "Write \"user-id\" in quotes"));
+  CHECK(has(fault_of("{\"user-od\": {min_partition: 32}}"), "Did you mean 'user-id'?"));
+}
+
 TEST_CASE("caches of key-value stores have the sizes that constraints state") {
   const auto refused = [](const std::string& constraints) { return error_of([&] { read(constraints); }); };
   CHECK(refused("{large: {compute_kernels: [key_value], max_l1_cache_size: 1 MiB, l2_cache_size: 1 GiB}}").empty());

@@ -6,8 +6,10 @@ of a planner. Usage: check_torchrec_package.py, with the package on PYTHONPATH. 
 import copy
 import json
 import os
+import pickle
 import re
 import sys
+import tempfile
 import types
 import warnings
 
@@ -89,17 +91,21 @@ def test_plans_have_the_paths_of_the_model():
 
 
 def test_names_that_are_no_labels():
-    """TorchRec takes any text as the name of a table; a workload has labels, and plans come back with the model's names."""
+    """TorchRec takes any text as the name of a table, and so does a workload: what is printed has the model's names."""
     class Named(rec.Module):
         def __init__(self):
             self.sparse = rec.EmbeddingBagCollection([rec.EmbeddingBagConfig(1000, 64, name, [name + " ids"]) for name in (
-                "\u0442\u0430\u0431\u043b\u0438\u0446\u0430", "a b", "a/b", "a_b", 'say "so"')])
+                "\u0442\u0430\u0431\u043b\u0438\u0446\u0430", "a b", "a/b", "a_b", "a-b", 'say "so"')])
             self.other = rec.EmbeddingBagCollection([rec.EmbeddingBagConfig(500, 64, "a b", ["other"])])
 
     model = Named()
     of = shardsim.torchrec.scenario(model, cluster="dgx_a100_80gb", batch_per_gpu=64, planner="row_wise",
-                                    constraints={"a/b": rec.ParameterConstraints(pooling_factors=[7.0])})
+                                    constraints={"a/b": rec.ParameterConstraints(pooling_factors=[7.0]),
+                                                 "a-b": rec.ParameterConstraints(sharding_types=["row_wise"]),
+                                                 "a_b": rec.ParameterConstraints(sharding_types=["row_wise"], min_partition=32)})
     plan = shardsim.plan(of)
+    assert {each["table"] for each in shardsim.run(of).cases[0].raw["placements"]} == {
+        "\u0442\u0430\u0431\u043b\u0438\u0446\u0430", "sparse.a b", "a/b", "a_b", "a-b", 'say "so"', "other.a b"}
     sharding = shardsim.torchrec.to_sharding_plan(plan, model, classes=rec)
     assert [list(sharding.plan[path]) for path in ("sparse", "other")] == [
         [each.name for each in getattr(model, path).embedding_bag_configs()] for path in ("sparse", "other")]
@@ -424,6 +430,63 @@ def test_default_pooling_factors_say_nothing_of_a_feature_that_others_tell_of():
     constraints["a"] = rec.ParameterConstraints(num_poolings=[2.0])
     tables = shardsim.torchrec.workload(model, batch_per_gpu=8, constraints=constraints)["tables"]
     assert [each["pooling_factor"] for each in tables[0]["features"]] == [1.0]
+
+
+def test_lookups_are_those_of_import():
+    """What constraints say of lookups means the same in a model and in the file that `import` reads."""
+    model = rec.Module()
+    model.ec = rec.EmbeddingCollection([rec.EmbeddingConfig(1000, 64, "clicks", ["clicks", "views"])])
+    bags = {"clicks": rec.ParameterConstraints(pooling_factors=[10.0, 4.0], num_poolings=[2.0, 1.0])}
+    made = shardsim.torchrec.workload(model, batch_per_gpu=8, constraints=bags)["tables"][0]
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "model.json")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump({"tables": {"ec": [vars(each) | {"data_type": "FP32"} for each in model.ec.embedding_configs()]},
+                       "constraints": {"clicks": {"pooling_factors": [10.0, 4.0], "num_poolings": [2.0, 1.0]}}}, out)
+        imported = shardsim.import_model(file)
+    assert made["average_length"] == 24, made
+    assert "average_length: 24," in imported.workload_text, imported.workload_text
+    one = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[10.0])}
+    assert failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=8, constraints=one)).startswith(
+        "constraints['sparse.items.id']: 1 pooling factors for 2 features")
+
+
+def test_what_a_model_does_not_say_is_told():
+    made = scenario()
+    assert made.assumed[:2] == [
+        "Every row is as popular as any other; state 'access' where rows are hot (every table).",
+        "One id a sample and feature; pooling factors decide most of the time (1 table: sparse.users.id)."], made.assumed
+    assert [each[:24] for each in made.assumed[2:]] == ["There is no dense part, ", "The optimizer is rowwise"], made.assumed
+    assert made.with_({"workload.batch_per_gpu": 64}).assumed == made.assumed == pickle.loads(pickle.dumps(made)).assumed
+    tables = {"id": {"access": {"family": "zipf", "s": 1}}, "country": {"access": {"family": "zipf", "s": 1}},
+              "clicks": {"access": {"family": "zipf", "s": 1}}, "sparse.users.id": {"access": {"family": "zipf", "s": 1}, "pooling_factor": 3, "features": ["user"]}}
+    more = {"dense": {"layers": [{"name": "top_0", "in": 64, "out": 64}]}, "optimizer": {"name": "sgd"}}
+    said = scenario(tables=tables, more=more, software=None).assumed
+    assert [each[:24] for each in said] == ["There is no pipeline.", "No host is simulated, wh"], said
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "model.json"), "w", encoding="utf-8") as out:
+            json.dump([{"name": "id", "num_embeddings": 10, "embedding_dim": 8, "pooling": "SUM", "data_type": "FP32"}], out)
+        imported = shardsim.import_model(os.path.join(folder, "model.json")).assumed
+    model = rec.Module()
+    model.ebc = rec.EmbeddingBagCollection([rec.EmbeddingBagConfig(10, 8, "id", ["id"])])
+    told = shardsim.torchrec.scenario(model, cluster="dgx_h100", batch_per_gpu=4096, software=None).assumed
+    assert told == [each for each in imported if not each.startswith(("The batch is", "The cluster is"))], (told, imported)
+
+
+def test_rows_that_nobody_counts_and_rows_that_leave():
+    model = rec.Module()
+    model.ebc = rec.EmbeddingBagCollection([rec.EmbeddingBagConfig(1 << 50, 64, "ids", ["ids"])])
+    config = model.ebc.embedding_bag_configs()[0]
+    config.use_virtual_table = True
+    assert failure_of(lambda: shardsim.torchrec.workload(model, batch_per_gpu=8)).startswith("model: table 'ids' is virtual")
+    config.use_virtual_table, config.stash_weights = False, True
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        shardsim.torchrec.workload(model, batch_per_gpu=8, constraints={"ids": rec.ParameterConstraints(is_weighted=True)})
+    assert [str(each.message) for each in told] == [
+        'stash_weights of the model is not simulated (tables ids): say "stash" in `more`',
+        "is_weighted of the constraints is not simulated (tables ids): the collection says otherwise"], told
+    assert {each.filename for each in told} == {__file__}, told
 
 
 def test_plans_come_back_with_what_is_not_simulated():

@@ -123,6 +123,8 @@ TEST_CASE("constants that a kind does not have are refused") {
   CHECK(says(reach("send_recv: {across_nodes: {plateau: false}}"), "4", "for all_reduce across nodes alone"));
   CHECK(says(reach("all_reduce: {in_node: {plateau: false}}"), "4", "for all_reduce across nodes alone"));
   CHECK(says(reach("all_to_all: {in_node: {per_remote_peer: 1 us}}"), "4", "no peers on other nodes"));
+  CHECK(says(reach("all_to_all: {in_node: {nvls_fill: 4 us}}"), "4", "NCCL does not run NVLS for it"));
+  CHECK(reach("all_reduce: {across_nodes: {nvls_fill: 4 us}}").empty());
   CHECK(reach("all_reduce: {across_nodes: {plateau: false, latency_share: 0.5, per_remote_peer: 1 us}}").empty());
 }
 

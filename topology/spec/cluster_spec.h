@@ -10,7 +10,6 @@
 
 #include "base/fields/fields.h"
 #include "topology/spec/gpu_spec.h"
-#include "topology/spec/nccl_settings.h"
 #include "topology/spec/network_spec.h"
 #include "topology/spec/nvlink_spec.h"
 #include "topology/spec/overhead_spec.h"

@@ -72,6 +72,10 @@ void OverheadConstants::keys(Fields& map, std::string_view kind, bool across_nod
   refuse_fit_above_one(map);
   refuse_unexplained(map, efficiency, kind);
   map.take("fill", fill, "what a pipeline loses per chunk: adds 2 sqrt(`fill` x time of the bytes)");
+  map.usual("`fill`, or as fitted")
+      .take(
+          "nvls_fill", nvls_fill,
+          "the same where NCCL runs NVLS or NVLSTree, whose chunks go through the switch on both sides of the network");
   map.take("latency_share", latency_share, factor_leaf(100),
            "the share of NCCL's latency that is visible as time; not for all_to_all and send_recv");
   map.take("plateau", plateau,
@@ -119,6 +123,9 @@ void OverheadConstants::refuse_foreign(Fields& map, std::string_view kind, bool 
   map.refuse_if(is_exchange(kind) && latency_share != 1, "latency_share",
                 fmt::format("latency_share has no effect on {}: NCCL's cost model does not time it", kind),
                 "Remove it, and set start instead");
+  map.refuse_if(is_exchange(kind) && nvls_fill, "nvls_fill",
+                fmt::format("nvls_fill has no effect on {}: NCCL does not run NVLS for it", kind),
+                "Remove it, and set fill instead");
   map.refuse_if(!plateau && (kind != "all_reduce" || !across_nodes), "plateau",
                 "NCCL raises the latency of rings (plateau) for all_reduce across nodes alone",
                 "Remove it, or write it in all_reduce.across_nodes");

@@ -71,12 +71,14 @@ struct OverheadConstants {
   double beside_start = 1;  // share of launch and latency of the steps that comes on top of `start`; fitted, it is 0
   double efficiency = 1;
   Seconds fill;
+  std::optional<Seconds> nvls_fill;  // where NCCL runs NVLS or NVLSTree; absent: `fill`
   double latency_share = 1;
   bool plateau = true;
   std::optional<FitRange> holds_for;  // absent: every call
   bool operator==(const OverheadConstants&) const = default;
 
   bool start_is_fitted() const { return beside_start == 0; }
+  Seconds fill_of(bool nvls) const { return nvls ? nvls_fill.value_or(fill) : fill; }
   // The constants of one kind; `all` of them where a page lists those of every kind. Defaults that a kind does not have
   // are taken, because a written cluster holds every key.
   void keys(Fields& map, std::string_view kind, bool across_nodes);

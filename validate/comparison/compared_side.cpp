@@ -1,6 +1,9 @@
 #include "validate/comparison/compared_side.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -22,6 +25,36 @@ std::string role_of_dense(std::string_view name) {
 
 OperationName name_of(const Timeline::OpInfo& op) {
   return {op.name, op.op_class == "all_to_all_v" ? "all_to_all" : op.op_class};
+}
+
+// The most rank iterations for which figures are kept.
+constexpr std::int64_t kMostRankIterations = 20'000'000;
+
+void require_moderate_size(const Timeline& timeline, const Place& place) {
+  std::set<int> iterations;
+  for (const Span& span : timeline.spans) iterations.insert(span.iteration);
+  if (static_cast<std::int64_t>(iterations.size()) * timeline.world_size <= kMostRankIterations) return;
+  throw input_error(
+      place, fmt::format("{} iterations of {} ranks are too many to compare", iterations.size(), timeline.world_size),
+      "Keep fewer iterations");
+}
+
+// An operation may run on into the iterations after its own, as of a pipeline; where nearly all run through nearly all
+// iterations, the parts to look at are as many as both multiplied, and no iteration has a beginning.
+void require_ends(const Timeline& timeline, const Place& place) {
+  constexpr std::size_t kMostWindowsEach = 16, kFew = 1'000'000;
+  const std::vector<IterationWindow> windows = iteration_windows(timeline);
+  std::size_t parts = 0;
+  for (const Span& span : timeline.spans) {
+    const auto first = std::ranges::upper_bound(windows, span.start_us, {}, &IterationWindow::end_us);
+    const auto last = std::ranges::lower_bound(windows, span.end_us, {}, &IterationWindow::begin_us);
+    parts += static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, last - first));
+  }
+  if (parts <= kFew + kMostWindowsEach * timeline.spans.size()) return;
+  throw input_error(place,
+                    fmt::format("its {} operations run through {} iterations each", timeline.spans.size(),
+                                parts / timeline.spans.size()),
+                    "Correct 'iteration' and the times of its spans");
 }
 
 }  // namespace
@@ -123,6 +156,11 @@ std::vector<double> ComparedSide::most_exposed_ms(double RankTimes::*figure) con
   std::vector<double> values;
   for (const RankTimes& window : most_exposed) values.push_back(window.*figure);
   return values;
+}
+
+void require_comparable(const Timeline& timeline, const Place& place) {
+  require_moderate_size(timeline, place);
+  require_ends(timeline, place);
 }
 
 }  // namespace shardsim

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "validate/comparison/timeline_comparison.h"
 
 namespace shardsim {
@@ -18,6 +19,10 @@ namespace shardsim {
 // (docs/lowering.md), and those that readers of traces give. Operations of one role are compared with each other where
 // their names differ: a trace knows no fusion groups. "" of a name that says nothing more than its class.
 std::string operation_role(std::string_view name, std::string_view op_class);
+
+// Errors (Failure::input): more iterations of its ranks than figures can be kept for; operations that run through so
+// many iterations that none has a beginning.
+void require_comparable(const Timeline& timeline, const Place& place);
 
 // The name and class of operations; all_to_all_v counts as all_to_all.
 struct OperationName {

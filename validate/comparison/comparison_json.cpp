@@ -4,7 +4,6 @@
 #include "base/files.h"
 #include "base/judgement/figures.h"
 #include "validate/comparison/comparison_report.h"
-#include "validate/comparison/observed_conditions.h"
 
 namespace shardsim {
 namespace {

@@ -294,36 +294,6 @@ void require_spans(const Timeline& timeline, const Place& place, const std::stri
       timeline.complete ? "Run it again" : "The run ended before its first measured iteration: run it again");
 }
 
-// The most rank iterations for which figures are kept.
-constexpr std::int64_t kMostRankIterations = 20'000'000;
-
-void require_moderate_size(const Timeline& timeline, const Place& place) {
-  std::set<int> iterations;
-  for (const Span& span : timeline.spans) iterations.insert(span.iteration);
-  if (static_cast<std::int64_t>(iterations.size()) * timeline.world_size <= kMostRankIterations) return;
-  throw input_error(
-      place, fmt::format("{} iterations of {} ranks are too many to compare", iterations.size(), timeline.world_size),
-      "Keep fewer iterations");
-}
-
-// An operation may run on into the iterations after its own, as of a pipeline; where nearly all run through nearly all
-// iterations, the parts to look at are as many as both multiplied, and no iteration has a beginning.
-void require_ends(const Timeline& timeline, const Place& place) {
-  constexpr std::size_t kMostWindowsEach = 16, kFew = 1'000'000;
-  const std::vector<IterationWindow> windows = iteration_windows(timeline);
-  std::size_t parts = 0;
-  for (const Span& span : timeline.spans) {
-    const auto first = std::ranges::upper_bound(windows, span.start_us, {}, &IterationWindow::end_us);
-    const auto last = std::ranges::lower_bound(windows, span.end_us, {}, &IterationWindow::begin_us);
-    parts += static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, last - first));
-  }
-  if (parts <= kFew + kMostWindowsEach * timeline.spans.size()) return;
-  throw input_error(place,
-                    fmt::format("its {} operations run through {} iterations each", timeline.spans.size(),
-                                parts / timeline.spans.size()),
-                    "Correct 'iteration' and the times of its spans");
-}
-
 bool is_collective_op(const Timeline::OpInfo& op) {
   return is_communication(op.op_class);
 }
@@ -392,10 +362,8 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
         "the prediction has no exchanges: those of the observation, its copies and its waiting are in the dense "
         "part of the prediction, which is not judged");
   require_same_world(predicted, seen, of);
-  require_moderate_size(predicted, of.predicted);
-  require_moderate_size(seen, of.observed);
-  require_ends(predicted, of.predicted);
-  require_ends(seen, of.observed);
+  require_comparable(predicted, of.predicted);
+  require_comparable(seen, of.observed);
   const Timeline used = usable_part(seen, result.notes);
   Comparer(predicted, used, of.steps_ms, result).run();
   if (result.classes.empty())

@@ -8,11 +8,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/encoding.h"
 #include "base/files.h"
 #include "base/read_files.h"
 #include "base/text.h"
 #include "base/tree/json.h"
-#include "base/utf16.h"
 
 namespace shardsim {
 namespace {

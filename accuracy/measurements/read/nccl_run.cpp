@@ -337,7 +337,7 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
   if (!why.empty()) note(fmt::format("{}; no accuracy is claimed of its {}", why, counted(rows_.size(), "row")));
   std::set<std::string> reductions;
   for (const PrintedRow& printed : rows_) {
-    MeasuredRow row;
+    MeasuredRow& row = result_.rows.emplace_back();
     row.place = printed.place;
     row.system = system_;
     row.kind = kind;
@@ -367,7 +367,6 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
     row.least_channels = settings_.least_channels();
     row.most_channels = settings_.most_channels();
     row.switched_off = settings_.switched_off();
-    result_.rows.push_back(std::move(row));
   }
   if (reductions.size() > 1)
     note(fmt::format("operations {} are mixed; each row is predicted by its own",

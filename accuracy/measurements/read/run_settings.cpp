@@ -8,7 +8,6 @@
 
 #include "accuracy/measurements/read/log_line.h"
 #include "base/text.h"
-#include "topology/spec/nccl_settings.h"
 #include "topology/spec/network_spec.h"
 
 namespace shardsim {

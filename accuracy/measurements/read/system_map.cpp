@@ -229,6 +229,7 @@ FittedOverhead row_of(const Tree& tree) {
   if (reader.has("start")) row.start = reader.time("start");
   if (reader.has("per_remote_peer")) row.per_remote_peer = reader.time("per_remote_peer");
   if (reader.has("fill")) row.fill = reader.time("fill");
+  if (reader.has("nvls_fill")) row.nvls_fill = reader.time("nvls_fill");
   if (reader.has("latency_share")) row.latency_share = reader.real("latency_share");
   if (reader.has("node_rate")) row.node_rate = reader.rate("node_rate");
   if (reader.has("channel_rate")) row.channel_rate = reader.rate("channel_rate");

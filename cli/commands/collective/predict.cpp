@@ -14,7 +14,7 @@
 #include "models/collective/channel_layout.h"
 #include "models/collective/fitted_overheads.h"
 #include "study/confidence/class_errors.h"
-#include "study/confidence/iteration_parts.h"
+#include "study/confidence/iteration_judge.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim {

@@ -1,5 +1,3 @@
-#include "cli/commands/learning/cost_model.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -12,7 +12,6 @@
 #include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
-#include "cli/commands/learning/cost_model.h"
 #include "cli/commands/learning/training.h"
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"

@@ -69,7 +69,7 @@ std::vector<LinkLoad> bounded(std::vector<LinkLoad> loads, std::int64_t bytes, c
 constexpr double kNvlsChannel = 20;
 
 double channel_rate(NcclAlgorithm algorithm, const NcclSetup& setup) {
-  if (algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree) return kNvlsChannel;
+  if (is_nvls(algorithm)) return kNvlsChannel;
   return setup.constants->tree[static_cast<std::size_t>(setup.generation)][setup.node_column()];
 }
 
@@ -97,6 +97,7 @@ double nodes_passed(NcclAlgorithm algorithm, int nodes) {
 // The fill over several nodes. The constants of InfiniBand and RoCE were fitted with every other node in reductions,
 // measured on 2 x 8 and 8 x 8 H100, and one node in gathers.
 OverheadSpec over_nodes(OverheadSpec overhead, const CallShape& call, const NcclTime& chosen, const ClusterSpec& spec) {
+  overhead.fill = overhead.fill_of(is_nvls(chosen.algorithm));
   if (!call.group.across_nodes()) return overhead;
   if (is_calibrated(spec.nics->transport)) {
     if (call.kind == CollectiveKind::all_reduce)

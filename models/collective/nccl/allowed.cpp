@@ -5,10 +5,6 @@
 namespace shardsim {
 namespace {
 
-bool is_nvls(NcclAlgorithm algorithm) {
-  return algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
-}
-
 // 2.14 has no NVLS and no PAT, and uses rings alone outside all_reduce.
 bool kind_has(CollectiveKind kind, NcclAlgorithm algorithm, NcclEra era) {
   if (algorithm == NcclAlgorithm::ring) return true;

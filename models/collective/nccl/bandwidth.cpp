@@ -132,8 +132,7 @@ double algorithm_share(CollectiveKind kind, NcclAlgorithm algorithm, int ranks) 
   const double by_steps = static_cast<double>(ranks) / nccl_steps(kind, ranks);
   if (algorithm == NcclAlgorithm::ring) return by_steps;
   if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter) return 1;
-  const bool nvls = algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
-  return nvls ? by_steps : .5;
+  return is_nvls(algorithm) ? by_steps : .5;
 }
 
 }  // namespace

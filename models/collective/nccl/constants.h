@@ -12,6 +12,10 @@ namespace shardsim {
 // microseconds and rates in GB/s (10^9 bytes/s), as there.
 
 enum class NcclAlgorithm { tree, ring, collnet_direct, collnet_chain, nvls, nvls_tree, pat };
+// NVSwitches reduce and multicast for it.
+constexpr bool is_nvls(NcclAlgorithm algorithm) {
+  return algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
+}
 enum class NcclProtocol { ll, ll128, simple };
 
 inline constexpr std::array kNcclAlgorithms = {NcclAlgorithm::tree,

@@ -257,6 +257,12 @@ GpuSpec spec_of(const GpuConstants& constants) {
   return usual_gpu(gpu);
 }
 
+GpuConstants with_starts(GpuConstants constants, double factor) {
+  for (Seconds* const fixed : {&constants.kernel_fixed, &constants.sort_fixed, &constants.sort_pass_fixed})
+    fixed->value *= factor;
+  return constants;
+}
+
 GpuConstants with_stated(GpuConstants constants, const GpuSpec& gpu) {
   const GpuSpec usual = usual_gpu(gpu);
   // The rate of an unknown product's L2 follows from that of copies when a file is read, and stays where copies change

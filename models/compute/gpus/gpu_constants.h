@@ -89,6 +89,9 @@ GpuConstants with_stated(GpuConstants constants, const GpuSpec& gpu);
 // proportion to the SMs, unless stated. Rates of memory follow in with_stated().
 GpuConstants scaled_to(GpuConstants nearest, const GpuSpec& gpu);
 
+// With all fixed parts of the times of kernels, of a sort and of its passes so many times as long.
+GpuConstants with_starts(GpuConstants constants, double factor);
+
 // The GPU as a cluster that states the data sheet alone has it; the other way round.
 GpuSpec spec_of(const GpuConstants& constants);
 

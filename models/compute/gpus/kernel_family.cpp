@@ -112,6 +112,13 @@ KernelFamily shipped_kernel_family(const std::string& name, const Place& place) 
   }
 }
 
+KernelFamily with_starts(KernelFamily family, double factor) {
+  KernelFamily::Update& update = family.update;
+  for (Seconds* const fixed : {&family.lookup.start, &update.start, &update.table, &update.sort_pass})
+    fixed->value *= factor;
+  return family;
+}
+
 KernelFamily carried_to(KernelFamily family, const GpuConstants& gpu, const GpuConstants& reference) {
   const double copy = ratio(gpu.copy_bandwidth.bytes_per_second, reference.copy_bandwidth.bytes_per_second);
   const double cache = ratio(gpu.gather_l2.bytes_per_second, reference.gather_l2.bytes_per_second);

@@ -82,6 +82,9 @@ KernelFamily kernel_family_from_tree(const Tree& tree);
 // The family as it runs on `gpu`, fitted on `reference`.
 KernelFamily carried_to(KernelFamily family, const GpuConstants& gpu, const GpuConstants& reference);
 
+// With what every call takes, whatever its work, so many times as long: kernels, sorts, and an update's tables.
+KernelFamily with_starts(KernelFamily family, double factor);
+
 // Shows each number of a family with its part of the file and its key: visit("lookup", "start", family.lookup.start).
 template <typename Family, typename Visit>
 void visit_numbers(Family& family, Visit visit) {

@@ -152,6 +152,21 @@ PytorchKernels pytorch_kernels_from_tree(const Tree& tree) {
   return numbers;
 }
 
+PytorchKernels with_starts(PytorchKernels numbers, double factor) {
+  PytorchKernels::Bags& bags = numbers.bags;
+  for (Seconds* const fixed : {&numbers.gap, &numbers.start, &numbers.widening_start, &numbers.rows_sum_start,
+                               &numbers.column_sum_start, &numbers.gather_start, &numbers.scatter_start,
+                               &bags.lookup_start, &bags.copy_start, &bags.add_start, &bags.sum_start})
+    fixed->value *= factor;
+  for (PytorchKernels::Product& each : numbers.products) {
+    each.start.value *= factor;
+    each.split.value *= factor;
+  }
+  for (PytorchKernels::Batched& each : numbers.batched) each.start.value *= factor;
+  for (PytorchKernels::Attention& each : numbers.attention) each.start.value *= factor;
+  return numbers;
+}
+
 const PytorchKernels& shipped_pytorch_kernels() {
   static const PytorchKernels numbers =
       pytorch_kernels_from_tree(read_yaml_file((data_folder() / "scenarios" / "gpus" / "pytorch.yaml").string()));

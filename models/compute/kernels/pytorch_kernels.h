@@ -90,6 +90,9 @@ struct PytorchKernels {
   std::vector<SourcedValue> sources;
 };
 
+// With the starts of all kernels, and the gaps between them, so many times as long.
+PytorchKernels with_starts(PytorchKernels numbers, double factor);
+
 // What `gpu` reaches in passes over memory, on `reference` at the rate of the numbers.
 double pass_rate(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference);  // bytes/s
 // Bytes of the last pass that its L2 still holds.

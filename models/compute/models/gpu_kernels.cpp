@@ -16,13 +16,14 @@
 namespace shardsim {
 namespace {
 
+constexpr double kMostFixedFactor = 1000;
 constexpr int kColumnsOfLane = 4;  // that a thread of the kernels by table moves at once
 
 class GpuKernels final : public ComputeModel {
  public:
   GpuKernels(Place place, GpuTable table, std::string name, double in_situ, double update_factor,
              std::optional<Seconds> kernel_fixed, std::optional<KernelFamily> family, bool bags,
-             Seconds launch_in_update)
+             Seconds launch_in_update, double fixed_factor)
       : place_(std::move(place)),
         table_(std::move(table)),
         name_(std::move(name)),
@@ -31,7 +32,9 @@ class GpuKernels final : public ComputeModel {
         kernel_fixed_(kernel_fixed),
         family_(std::move(family)),
         bags_(bags),
-        launch_in_update_(launch_in_update) {}
+        launch_in_update_(launch_in_update),
+        fixed_factor_(fixed_factor),
+        pytorch_(with_starts(shipped_pytorch_kernels(), fixed_factor)) {}
 
   Seconds seconds(const ComputeWork& work, const GpuSpec& spec) const override {
     if (work.fixed.value > 0) return work.fixed;
@@ -71,7 +74,7 @@ class GpuKernels final : public ComputeModel {
   Seconds row_lookup(const ComputeWork& work, const KnownGpu& known) const {
     const GpuConstants& gpu = known.constants;
     if (!goes_by_tables(work)) return lookup_time(work, gpu);
-    if (bags_) return bags_lookup_time(work.tables, shipped_pytorch_kernels(), gpu, pytorch_reference());
+    if (bags_) return bags_lookup_time(work.tables, pytorch_, gpu, pytorch_reference());
     check_columns(work);
     return tables_lookup_time(work.tables, known.carried, gpu);
   }
@@ -79,8 +82,7 @@ class GpuKernels final : public ComputeModel {
   Seconds row_update(const ComputeWork& work, const KnownGpu& known) const {
     const GpuConstants& gpu = known.constants;
     if (!goes_by_tables(work)) return update_time(work, gpu);
-    if (bags_)
-      return bags_update_time(work.tables, work.optimizer, shipped_pytorch_kernels(), gpu, pytorch_reference());
+    if (bags_) return bags_update_time(work.tables, work.optimizer, pytorch_, gpu, pytorch_reference());
     const double launched = std::min(launch_in_update_.value, known.carried.update.start.value);
     return tables_update_time(work.tables, work.optimizer, known.carried, gpu) - Seconds{launched};
   }
@@ -99,7 +101,7 @@ class GpuKernels final : public ComputeModel {
   const std::shared_ptr<const KnownGpu>& known_of(const GpuSpec& spec) const {
     if (!last_ || last_->spec != spec) {
       KnownGpu known{spec, found_for(spec), {}};
-      if (family_) known.carried = carried_to(*family_, known.constants, reference());
+      if (family_) known.carried = with_starts(carried_to(*family_, known.constants, reference()), fixed_factor_);
       last_ = std::make_shared<const KnownGpu>(std::move(known));
     }
     return last_;
@@ -108,7 +110,7 @@ class GpuKernels final : public ComputeModel {
   GpuConstants found_for(const GpuSpec& spec) const {
     if (std::optional<GpuConstants> gpu = table_.constants_of(name_, spec)) {
       gpu->kernel_fixed = kernel_fixed_.value_or(gpu->kernel_fixed);
-      return *gpu;
+      return with_starts(std::move(*gpu), fixed_factor_);
     }
     throw input_error(place_, "the compute model gpu_kernels has no constants of the GPU " + excerpt(spec.model),
                       known_names_hint(spec.model, table_.names()) +
@@ -152,7 +154,7 @@ class GpuKernels final : public ComputeModel {
   }
 
   Seconds pytorch_time(const ComputeWork& work, const GpuConstants& gpu) const {
-    return dense_kernels_time(work.by_kernel, work.precision, shipped_pytorch_kernels(), gpu, pytorch_reference());
+    return dense_kernels_time(work.by_kernel, work.precision, pytorch_, gpu, pytorch_reference());
   }
 
   // Products of cubes (cubes.h), and then a copy of the operation's bytes.
@@ -191,6 +193,8 @@ class GpuKernels final : public ComputeModel {
   std::optional<KernelFamily> family_;  // none: laws by sums over tables, or EmbeddingBag's
   bool bags_;                           // EmbeddingBag's
   Seconds launch_in_update_;            // of the start of an update by tables, which the host simulated apart takes
+  double fixed_factor_;                 // of all fixed parts of kernels' times
+  PytorchKernels pytorch_;              // with it
   mutable std::shared_ptr<const KnownGpu> last_;
 };
 
@@ -200,6 +204,7 @@ class GpuKernels final : public ComputeModel {
 // whose constants are taken instead of those of the cluster's model; `file`, a table of GPUs on top of the shipped one;
 // `in_situ` (1), the part of a product's rate that is left in a running iteration; `kernel_fixed`, start and end of a
 // kernel, instead of the GPU's; `update_factor` (1 or more), by which updates of rows are slower than one fused kernel;
+// `fixed_factor` (1), by which all fixed parts of kernels' times, which no amount of work changes, are longer;
 // `launch_in_update` (0), what of the start of an update by tables is the launch of its kernels, where the host is
 // simulated; `kernels` (fbgemm), whose lookups and updates they are, as kernel_names() has them.
 // A GPU that no entry fits is taken to be like the nearest one (GpuTable::nearest()).
@@ -220,8 +225,9 @@ std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   const bool bags = kernels == kBagKernels;
   if (!bags && kernels != kHugectrKernels) family = shipped_kernel_family(kernels, options.place_of("kernels"));
   const Seconds launch_in_update = options.time("launch_in_update", Seconds{0});
+  const double fixed_factor = options.real("fixed_factor", Bounds::from(0).to(kMostFixedFactor), 1);
   return std::make_unique<GpuKernels>(options.place_of("name"), std::move(table), name, in_situ, update_factor,
-                                      kernel_fixed, std::move(family), bags, launch_in_update);
+                                      kernel_fixed, std::move(family), bags, launch_in_update, fixed_factor);
 }
 
 }  // namespace shardsim

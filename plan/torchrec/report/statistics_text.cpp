@@ -150,6 +150,17 @@ void add_placed(std::string& text, const Statistics& of) {
   add_top(text, "largest tables, fullest ranks", *of.run, of.top_hbm);
 }
 
+// Memory of ranks is told without the dense part and the ids wherever a memory model counts tables alone.
+void add_apart(std::string& text, const Statistics& of) {
+  const Reservation& apart = of.run->reservation;
+  if (!apart.itemised || apart.dense.hbm + apart.kjt.hbm == 0) return;
+  const auto gib = [](std::int64_t bytes) { return decimals_text(gigabytes(static_cast<double>(bytes)), 3); };
+  add_labelled(text, "most HBM, tables alone",
+               fmt::format("{}, as in 'run' ({} dense part and {} ids apart)",
+                           gigabytes_text(of.hbm_most - static_cast<double>(apart.dense.hbm + apart.kjt.hbm)),
+                           gib(apart.dense.hbm), gib(apart.kjt.hbm)));
+}
+
 }  // namespace
 
 std::string summary_text(const Statistics& of) {
@@ -163,6 +174,7 @@ std::string summary_text(const Statistics& of) {
     for (const Spot& spot : of.hbm)
       if (std::string_view(spot.key) == "max_hbm" || std::string_view(spot.key) == "min_hbm")
         add_labelled(text, spot.label, gigabytes_text(spot.value) + " " + on_ranks(spot.ranks));
+    add_apart(text, of);
   }
   const Storage usable = of.usable();
   add_labelled(text, "for planning per rank",

@@ -6,18 +6,18 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "base/encoding.h"
 #include "base/error.h"
 #include "base/gzip_input.h"
 #include "base/text.h"
 #include "base/tree/json_events.h"
+#include "program/timeline/kineto/kineto_event.h"
 #include "program/timeline/kineto/kineto_names.h"
 #include "program/timeline/timeline.h"
 
@@ -32,155 +32,6 @@ constexpr std::int64_t kMostStepsAhead = 1000;  // iterations; readers allow far
 constexpr std::string_view kStep = "ProfilerStep#";
 constexpr std::string_view kStream = "stream ";
 
-// A number or a text: traces write some numbers either way.
-struct Scalar {
-  std::string_view text;
-  std::optional<double> number;
-
-  std::optional<double> as_number() const {
-    if (number) return number;
-    double value = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failed != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-    return value;
-  }
-  std::int64_t whole(std::int64_t fallback) const {
-    const std::optional<double> value = as_number();
-    return value && std::abs(*value) < 9e15 ? static_cast<std::int64_t>(*value) : fallback;
-  }
-  // Threads and processes may be texts, or numbers that no double holds: these need only be told apart.
-  std::int64_t identity() const {
-    const std::int64_t number_of_it = whole(-1);
-    if (number_of_it >= 0) return number_of_it;
-    const std::size_t hashed = number ? std::hash<double>{}(*number) : std::hash<std::string_view>{}(text);
-    return static_cast<std::int64_t>(hashed >> 1);
-  }
-};
-
-// One event while its fields come.
-struct TraceEvent {
-  std::string phase, category, name, args_name, operation, operation_class;
-  std::optional<double> start_us, duration_us;
-  std::int64_t process = 0, thread = 0, stream = -1, correlation = -1, external_id = -1, ahead = 0;
-  std::optional<double> iteration_ms;
-  bool continued = false;
-  TracedCollective collective;
-  std::vector<std::vector<std::int64_t>> dims;
-  std::string types;  // of the inputs, with blanks between
-
-  bool timed() const { return start_us && duration_us && *duration_us >= 0; }
-
-  // Texts keep their room for the next event.
-  void clear() {
-    for (std::string* const text : {&phase, &category, &name, &args_name, &operation, &operation_class, &types})
-      text->clear();
-    start_us = duration_us = iteration_ms = std::nullopt;
-    process = thread = ahead = 0;
-    stream = correlation = external_id = -1;
-    continued = false;
-    if (has_collective_) collective = {};
-    has_collective_ = false;
-    dims.clear();
-  }
-
-  void set(std::string_view key, const Scalar& value) {
-    if (key == "ph") phase = value.text;
-    if (key == "cat") category = value.text;
-    if (key == "name") name = value.text;
-    if (key == "ts") start_us = value.as_number();
-    if (key == "dur") duration_us = value.as_number();
-    if (key == "pid") process = value.identity();
-    if (key == "tid") thread = value.identity();
-  }
-
-  void set_argument(std::string_view key, const Scalar& value) {
-    if (key == "stream") stream = value.whole(-1);
-    if (key == "correlation") correlation = value.whole(-1);
-    if (key == "External id" || key == "external id") external_id = value.whole(-1);
-    if (key == "name") args_name = value.text;
-    if (key == "operation") operation = value.text;
-    if (key == "operation class") operation_class = value.text;
-    if (key == "iterations ahead") ahead = value.whole(0);
-    if (key == "continued") continued = value.whole(0) != 0;
-    if (key == "iteration ms") iteration_ms = value.as_number().value_or(-1);
-    set_collective(key, value);
-  }
-
- private:
-  void set_collective(std::string_view key, const Scalar& value) {
-    const auto say = [&](const char* known_as, std::string& held) {
-      if (key != known_as) return;
-      held = value.text;
-      has_collective_ = true;
-    };
-    say("Collective name", collective.name);
-    say("dtype", collective.dtype);
-    say("Process Group Name", collective.group);
-    say("Process Group Ranks", collective.group_ranks);
-    const auto count = [&](const char* known_as, std::int64_t& held) {
-      if (key != known_as) return;
-      held = value.whole(0);
-      has_collective_ = true;
-    };
-    count("In msg nelems", collective.in_elements);
-    count("Out msg nelems", collective.out_elements);
-    count("Group size", collective.group_size);
-  }
-
-  bool has_collective_ = false;
-};
-
-bool is_copy(const TraceEvent& event) {
-  return event.category == "gpu_memcpy" || event.category == "gpu_memset" || event.category == "Memcpy" ||
-         event.category == "Memset";
-}
-bool is_kernel(const TraceEvent& event) {
-  return event.category == "kernel" || event.category == "Kernel" || is_copy(event);
-}
-
-// True of operators of the host, which say what they launch.
-bool is_operator(const TraceEvent& event) {
-  return event.category == "cpu_op" || event.category == "Operator";
-}
-
-// True of operators that run kernels however large their tensors are, and that models do not run on the host.
-bool always_launches(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kNames = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm",
-                                                      "aten::threshold_backward"};
-  return std::ranges::find(kNames, name) != kNames.end();
-}
-
-// FBGEMM's node of the backward pass of a lookup, which updates rows: CppNode<SplitLookupFunction_rowwise_adagrad_Op>.
-bool is_gradient_of_tables(std::string_view name) {
-  const std::size_t node = name.find("CppNode<");
-  return node != std::string_view::npos && name.find("Lookup", node) != std::string_view::npos;
-}
-
-// True where the vectors of embeddings are rearranged on their way to or from the exchange and the dense part, as by
-// fbgemm::permute_multi_embedding and fbgemm::recat_embedding_grad_output_mixed_D_batch: no row of a table is read.
-bool rearranges_vectors(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kWords = {"permute", "Permute", "recat", "regroup", "merge_pooled"};
-  return std::ranges::any_of(kWords, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
-}
-
-// Returns what the host's range is for, if that matters: operators of embeddings by their names in PyTorch and FBGEMM,
-// and the annotations of optimizers and backward passes.
-std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
-  using Kind = KinetoTrace::Range::Kind;
-  const std::string& name = event.name;
-  const auto holds = [&](const char* part) { return name.find(part) != std::string::npos; };
-  if (event.category == "gpu_user_annotation" || event.category == "kernel") return std::nullopt;
-  if (name.starts_with("Optimizer.step#") || name == "## optimizer ##") return Kind::optimizer;
-  const bool of_rows = (holds("mbedding") && !rearranges_vectors(name)) || is_gradient_of_tables(name);
-  if (name == "## backward ##" || name.starts_with("autograd::engine::evaluate_function"))
-    return of_rows ? Kind::update : Kind::backward;
-  if (!is_operator(event)) return std::nullopt;
-  if (name == "aten::index_add_") return Kind::indexed_add;
-  if (always_launches(name)) return Kind::launches;
-  if (!of_rows) return std::nullopt;
-  return holds("backward") || is_gradient_of_tables(name) ? Kind::update : Kind::lookup;
-}
-
 // Operators nest, and only the outer ones are kept: a trace has millions.
 void add_operator(KinetoTrace& trace, const TraceEvent& event) {
   std::vector<std::pair<double, double>>& spans = trace.operators[event.thread];
@@ -188,60 +39,6 @@ void add_operator(KinetoTrace& trace, const TraceEvent& event) {
   if (!spans.empty() && start >= spans.back().first && end <= spans.back().second) return;
   while (!spans.empty() && start <= spans.back().first && end >= spans.back().second) spans.pop_back();
   spans.emplace_back(start, end);
-}
-
-// A loss that compares a prediction of each sample with its label, so that its shapes say the batch. Others, as the
-// cross entropy of classes, may have a label for each token of a sequence.
-bool is_loss(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kLosses = {
-      "aten::binary_cross_entropy", "aten::mse_loss",   "aten::l1_loss",
-      "aten::smooth_l1_loss",       "aten::huber_loss", "aten::soft_margin_loss"};
-  return name.find("backward") == std::string_view::npos &&
-         std::ranges::any_of(kLosses, [&](std::string_view loss) { return name.starts_with(loss); });
-}
-
-// An operator whose shapes are kept: lookups and their backward pass by FBGEMM and PyTorch, all-reduces, the loss.
-std::optional<KinetoTrace::Shaped::Kind> shaped_kind(const TraceEvent& event) {
-  using Kind = KinetoTrace::Shaped::Kind;
-  const std::string_view name = event.name;
-  if (name.starts_with("fbgemm::split_embedding_codegen_lookup")) return Kind::tables;
-  if (name == "aten::_embedding_bag") return Kind::bag;
-  if (name == "aten::embedding") return Kind::sequence;
-  if (name.starts_with("torch::autograd::") && is_gradient_of_tables(name)) return Kind::tables_gradient;
-  if (name == "nccl:all_reduce") return Kind::reduced;
-  return is_loss(name) ? std::optional(Kind::loss) : std::nullopt;
-}
-
-// A type as inputs are described with: "float", "c10::Half", "long int"; "" for those that no element here has.
-std::string_view torch_type(std::string_view input) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTypes = {{{"float", "Float"},
-                                                                                    {"c10::Half", "Half"},
-                                                                                    {"c10::BFloat16", "BFloat16"},
-                                                                                    {"long", "Long"},
-                                                                                    {"int", "Int"},
-                                                                                    {"double", "Double"},
-                                                                                    {"signed", "Char"},
-                                                                                    {"unsigned", "Byte"}}};
-  const std::string_view word = input.substr(0, input.find(' '));
-  for (const auto& [described, name] : kTypes)
-    if (word == described) return name;
-  return "";
-}
-
-// "nccl:all_to_all" of the host: before record_param_comms had arguments, its shapes say what is exchanged.
-std::optional<TracedCollective> annotated_collective(const TraceEvent& event) {
-  constexpr std::string_view kNccl = "nccl:";
-  if (!event.name.starts_with(kNccl) || event.category != "user_annotation" || event.dims.empty()) return std::nullopt;
-  TracedCollective collective;
-  collective.name = event.name.substr(kNccl.size());
-  collective.dtype = torch_type(event.types);
-  collective.in_elements = 1;
-  for (const std::int64_t dim : event.dims.front()) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 30;
-    if (dim < 0 || dim > kMost || collective.in_elements > kMost) return std::nullopt;
-    collective.in_elements *= dim;
-  }
-  return collective;
 }
 
 // "hipLaunchKernel", "hipMemcpyAsync".
@@ -379,8 +176,13 @@ class TraceHandler : public JsonEvents {
     if (in == In::device) devices_.emplace_back();
   }
   void end(bool) override {
-    if (open_.back() == In::event) add_event(trace_, event_);
+    if (open_.back() == In::event) take(event_);
     open_.pop_back();
+  }
+
+  // Kernels that began and never ended are broken events, as those without a duration.
+  void take_the_rest() {
+    for (TraceEvent& event : halves_.left()) add_event(trace_, event);
   }
 
   // The device that the kernels ran on: the profiler lists all of a node, a display's among them. The first one where
@@ -403,6 +205,12 @@ class TraceHandler : public JsonEvents {
  private:
   enum class In { top, events, event, arguments, shapes, shape, types, distributed, devices, device, elsewhere };
 
+  void take(TraceEvent& event) {
+    if (event.phase == "B") return halves_.begin(event);
+    if (event.phase != "E") return add_event(trace_, event);
+    if (std::optional<TraceEvent> whole = halves_.end(event)) add_event(trace_, *whole);
+  }
+
   In child(bool is_list) const {
     if (open_.empty()) return is_list ? In::events : In::top;
     const In in = open_.back();
@@ -417,7 +225,7 @@ class TraceHandler : public JsonEvents {
     return in == In::devices && !is_list ? In::device : In::elsewhere;
   }
 
-  void add(const Scalar& value) {
+  void add(const TraceScalar& value) {
     if (open_.empty()) return;
     const In in = open_.back();
     if (in == In::event) event_.set(key_, value);
@@ -429,14 +237,14 @@ class TraceHandler : public JsonEvents {
     if (in == In::top && key_ == "mergedRanks") trace_.merged = true;
   }
 
-  void add_device(const Scalar& value) {
+  void add_device(const TraceScalar& value) {
     Device& device = devices_.back();
     if (key_ == "id") device.id = value.whole(-1);
     if (key_ == "name") device.name = value.text;
     if (key_ == "totalGlobalMem") device.memory = value.whole(0);
   }
 
-  void add_distributed(const Scalar& value) {
+  void add_distributed(const TraceScalar& value) {
     if (key_ == "rank") trace_.rank = value.whole(-1);
     if (key_ == "world_size") trace_.world_size = value.whole(-1);
     if (key_ == "backend") trace_.backend = value.text;
@@ -454,6 +262,7 @@ class TraceHandler : public JsonEvents {
   std::vector<In> open_;
   std::string key_;
   TraceEvent event_;
+  EventHalves halves_;
 };
 
 // What the trace is of where that is not CUDA; "" where it is.
@@ -516,6 +325,7 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   if (trace.merged)
     throw input_error({path}, "a trace of several ranks in one file, which run --one-file has written for Perfetto",
                       "Give the folder that run --trace writes without --one-file, with a file per rank");
+  handler.take_the_rest();
   handler.choose_device();
   if (const std::string platform = other_platform(trace); !platform.empty())
     throw input_error({path}, fmt::format("a trace of {}, whose kernels are not known here", platform),
@@ -524,9 +334,27 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   return trace;
 }
 
+namespace {
+
+// Archives and other files that are no text are called what they are.
+void refuse_binary(const std::filesystem::path& path) {
+  constexpr std::size_t kHead = 512;                    // a tar archive is named within it
+  if (!std::filesystem::is_regular_file(path)) return;  // a pipe is read once
+  std::string head(kHead, '\0');
+  const std::unique_ptr<std::istream> in = open_text(path);
+  in->read(head.data(), static_cast<std::streamsize>(head.size()));  // where it is damaged, the next reader says so
+  head.resize(static_cast<std::size_t>(in->gcount()));
+  if (const std::optional<BinaryFormat> format = binary_format(head))
+    throw input_error({path.string()}, fmt::format("the file is {}, and no trace", format->name),
+                      std::string(format->remedy));
+}
+
+}  // namespace
+
 KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path))
     throw input_error({path.string()}, "is a folder, where one trace is due", "Name one of the traces in it");
+  refuse_binary(path);
   const std::unique_ptr<std::istream> in = open_text(path);
   return read_kineto_trace(*in, path.string());
 }

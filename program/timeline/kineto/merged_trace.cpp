@@ -14,7 +14,7 @@
 #include "program/timeline/arrivals.h"
 #include "program/timeline/iteration_window.h"
 #include "program/timeline/kineto/kineto_names.h"
-#include "program/timeline/op_kind.h"
+#include "program/timeline/timeline.h"
 
 namespace shardsim {
 namespace {

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import numbers
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,33 +68,9 @@ def word(value: Any) -> str:
     return str(getattr(value, "value", value)).lower()
 
 
-def is_label(path: str) -> bool:
-    """True for what a workload takes as the path of a module."""
-    return re.fullmatch(r"[A-Za-z0-9_.-]{1,256}", path) is not None
-
-
 def module_path(path: str, pooled: bool) -> str:
-    """The path of a module in plans of this workload."""
-    return path if is_label(path) else "ebc" if pooled else "ec"
-
-
-def labels_of(names: Iterable[str]) -> dict[str, str]:
-    """The label of each name in a workload: the name itself, or with _ for characters that no label has. No two are equal."""
-    listed = list(dict.fromkeys(names))
-    made = {name: name for name in listed if is_label(name) or not name}
-    taken = set(made.values())
-    for name in listed:
-        if name not in made:
-            start = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:240]
-            made[name] = next(each for each in _numbered(start) if each not in taken)
-            taken.add(made[name])
-    return made
-
-
-def _numbered(start: str) -> Iterator[str]:
-    yield start
-    for number in itertools.count(2):
-        yield f"{start}_{number}"
+    """The path of a module in plans of this workload, which has none for the model itself."""
+    return path or ("ebc" if pooled else "ec")
 
 
 def names_of(tables: Sequence[ModelTable]) -> list[str]:
@@ -104,9 +78,7 @@ def names_of(tables: Sequence[ModelTable]) -> list[str]:
     count: dict[str, int] = {}
     for table in tables:
         count[table.name] = count.get(table.name, 0) + 1
-    full = [table.name if count[table.name] == 1 else f"{table.path}.{table.name}" for table in tables]
-    labels = labels_of(full)
-    return [labels[name] for name in full]
+    return [table.name if count[table.name] == 1 else f"{table.path}.{table.name}" for table in tables]
 
 
 def load_factor(of: Any, where: str = "cache_params") -> float | None:

@@ -16,7 +16,6 @@ from shardsim.results import Plan
 from shardsim.torchrec.model import (
     STORE_SIZES,
     ModelTable,
-    is_label,
     load_factor,
     module_path,
     names_of,
@@ -72,8 +71,8 @@ def _world_size() -> int:
 
 
 def _model_tables(tables: Sequence[ModelTable], names: Sequence[str]) -> list[tuple[str, str, str, int, int, bool]]:
-    """As the libraries take them. A module whose path is no label has another one in plans of ours."""
-    return [(table.path if is_label(table.path) else "", table.name, name,
+    """As the libraries take them."""
+    return [(table.path, table.name, name,
              int(table.config.num_embeddings), int(table.config.embedding_dim), table.pooled)
             for name, table in zip(names, tables)]
 

@@ -7,12 +7,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from shardsim import arguments
+from shardsim import _core, arguments
 from shardsim.scenario import Scenario
 from shardsim.torchrec.model import (
     ModelTable,
-    is_label,
-    labels_of,
     load_factor,
     names_of,
     number,
@@ -25,7 +23,7 @@ from shardsim.torchrec.model import (
 
 # What of ParameterConstraints a scenario or its tables have, or the tables say themselves.
 TAKEN = ("sharding_types", "compute_kernels", "min_partition", "device_group", "pooling_factors", "num_poolings",
-         "feature_names", "is_weighted")
+         "feature_names")
 STORE_KERNELS = ("key_value", "dram_virtual_table", "ssd_virtual_table", "dram_ssd_virtual_table")
 WIRE_TYPES = ("fp16", "bf16")  # that lookups can return in place of fp32
 CACHED_KERNELS = ("fused_uvm_caching", "quant_uvm_caching", *STORE_KERNELS)
@@ -61,19 +59,15 @@ def _numbers(constraint: Any, key: str, table: str) -> list[float]:
 
 def _factors(constraint: Any, features: Sequence[str], table: str) -> list[float]:
     factors = _numbers(constraint, "pooling_factors", table) or [1.0]
-    if len(factors) == 1:
+    if factors == [1.0]:  # the default of ParameterConstraints
         factors *= len(features)
     _check_one_each(factors, features, "pooling factors", table)
     return factors
 
 
-def _feature_names(table: ModelTable) -> list[str]:
-    return [str(each) for each in table.config.feature_names]
-
-
-def _table_map(name: str, table: ModelTable, constraint: Any, labels: Mapping[str, str]) -> dict[str, Any]:
+def _table_map(name: str, table: ModelTable, constraint: Any) -> dict[str, Any]:
     config = table.config
-    features = [labels[each] for each in _feature_names(table)]
+    features = [str(each) for each in config.feature_names]
     factors = _factors(constraint, features, name)
     made: dict[str, Any] = {
         "name": name,
@@ -82,14 +76,14 @@ def _table_map(name: str, table: ModelTable, constraint: Any, labels: Mapping[st
         "dtype": word(getattr(config, "data_type", "fp32")),
         "kind": "pooled" if table.pooled else "sequence",
     }
-    if is_label(table.path):
+    if table.path:
         made["module"] = table.path
     returned = getattr(constraint, "output_dtype", None)
     if returned is not None and word(returned) in WIRE_TYPES:
         made["wire_dtype"] = {"forward": word(returned), "backward": word(returned)}
+    poolings = _numbers(constraint, "num_poolings", name) or [1.0] * len(features)
+    _check_one_each(poolings, features, "numbers of poolings", name)
     if table.pooled:
-        poolings = _numbers(constraint, "num_poolings", name) or [1.0] * len(features)
-        _check_one_each(poolings, features, "numbers of poolings", name)
         made["pooling"] = word(getattr(config, "pooling", "sum"))
         made["features"] = [
             {"name": feature, "pooling_factor": factor, "num_poolings": count, "weighted": table.weighted}
@@ -102,8 +96,24 @@ def _table_map(name: str, table: ModelTable, constraint: Any, labels: Mapping[st
                 feature["batch"] = size
     else:
         made["features"] = features
-        made["average_length"] = sum(factors)
+        made["average_length"] = sum(factor * count for factor, count in zip(factors, poolings))
     return made
+
+
+def _check_rows(tables: Sequence[ModelTable], names: Sequence[str]) -> None:
+    """Refuses tables whose rows nobody can count, and tells of those that would not stay where they are simulated."""
+    for name, table in zip(names, tables):
+        if getattr(table.config, "use_virtual_table", False):
+            raise wrong(f"table {name!r} is virtual: its num_embeddings are ids that may come, not rows that are stored",
+                        "Give a model with the number of rows that it really holds, and use_virtual_table False", "model")
+    stashed = [name for name, table in zip(names, tables) if getattr(table.config, "stash_weights", False)]
+    if stashed:
+        warnings.warn(f"stash_weights of the model is not simulated (tables {_shown(stashed)}): say \"stash\" in `more`",
+                      NotSimulatedWarning, stacklevel=4)  # of who calls workload() or scenario()
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _states_lookups(constraint: Any) -> bool:
@@ -112,6 +122,25 @@ def _states_lookups(constraint: Any) -> bool:
         values not in ([], default) for default, values in (
             ([1.0], _numbers(constraint, "pooling_factors", "")), ([], _numbers(constraint, "num_poolings", "")),
             ([], _numbers(constraint, "batch_sizes", ""))))
+
+
+def _assumed(found: Sequence[ModelTable], known: Mapping[str, Any], extra: Mapping[str, Mapping[str, Any]],
+             source: Mapping[str, Any]) -> list[str]:
+    """What neither the model says, nor anybody of it, in the sentences of `import`."""
+    names = names_of(found)
+    constraints = [_constraint_of(known, name, table) for name, table in zip(names, found)]
+    told = {feature for table, constraint in zip(found, constraints) if table.pooled and _states_lookups(constraint)
+            for feature in table.config.feature_names}
+    tables: list[tuple[str, list[str]]] = []
+    for name, table, constraint in zip(names, found, constraints):
+        keys = extra.get(name, extra.get(table.name, {}))
+        assumed = [] if "access" in keys else ["access"]
+        shared = table.pooled and told.issuperset(table.config.feature_names)
+        if constraint is None and not shared and not {"features", "pooling_factor", "average_length"}.intersection(keys):
+            assumed.append("pooling_factor")
+        tables.append((name, assumed))
+    stated = source["workload"]
+    return _core.model_assumptions(tables, "dense" in stated, "optimizer" in stated, "pipeline" in stated, "software" in source)
 
 
 def _share_features(made: Sequence[dict[str, Any]], stated: Sequence[bool]) -> None:
@@ -196,6 +225,9 @@ def _left_out(table: ModelTable, constraint: Any) -> Iterator[str]:
         elif key == "output_dtype":
             if word(value) not in (*WIRE_TYPES, "fp32"):
                 yield "output_dtype: vectors are exchanged as fp32, fp16 or bf16"
+        elif key == "is_weighted":
+            if not table.weighted:
+                yield "is_weighted: the collection says otherwise"
         elif key == "cache_params":
             yield from _left_out_of_cache(constraint)
         elif key == "key_value_params":
@@ -210,9 +242,8 @@ def _warn_of_left_out(constrained: Iterable[tuple[str, ModelTable, Any]]) -> Non
         for key in _left_out(table, constraint):
             tables.setdefault(key, []).append(name)
     for key, names in tables.items():
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         what, _, why = key.partition(": ")
-        warnings.warn(f"{what} of the constraints is not simulated (tables {shown})" + (f": {why}" if why else ""),
+        warnings.warn(f"{what} of the constraints is not simulated (tables {_shown(names)})" + (f": {why}" if why else ""),
                       NotSimulatedWarning, stacklevel=4)  # of who calls workload() or scenario()
 
 
@@ -257,9 +288,9 @@ def _workload(
     if absent:
         raise wrong(f"the model has no table {absent[0]!r}", f"Known: {', '.join(names[:12])}", "constraints or tables")
     constrained = [(name, table, _constraint_of(known, name, table)) for name, table in zip(names, found)]
+    _check_rows(found, names)
     _warn_of_left_out(constrained)
-    labels = labels_of(each for table in found for each in _feature_names(table))
-    made = [_table_map(name, table, constraint, labels) for name, table, constraint in constrained]
+    made = [_table_map(name, table, constraint) for name, table, constraint in constrained]
     _share_features(made, [_states_lookups(constraint) for _, _, constraint in constrained])
     _complete_batches(made, batch_per_gpu)
     for each, name, table in zip(made, names, found):
@@ -282,7 +313,8 @@ def scenario(
 ) -> Scenario:
     """One case, "model", of a model on a cluster: a shipped one by its name, a file, or a dict. The rest: workload().
 
-    Plans keep to what TorchRec executes: load them by to_sharding_plan().
+    Plans keep to what TorchRec executes: load them by to_sharding_plan(). `assumed` of the scenario is what neither the
+    model nor an argument says, such as how many ids a sample has.
     """
     known = _constraints(constraints)
     found = tables_of(model)
@@ -302,4 +334,6 @@ def scenario(
     }
     if software is not None:
         source["software"] = software
-    return Scenario(source)
+    made = Scenario(source)
+    made.assumed = _assumed(found, known, tables or {}, source)
+    return made

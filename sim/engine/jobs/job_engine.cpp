@@ -10,8 +10,8 @@
 #include <set>
 
 #include "sim/engine/critical_path.h"
+#include "sim/engine/engine.h"
 #include "sim/engine/execution.h"
-#include "sim/engine/limit.h"
 #include "sim/engine/node_classes.h"
 #include "sim/engine/op_work.h"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "program/input_turns.h"
+#include "program/program.h"
 
 namespace shardsim {
 namespace {

@@ -12,7 +12,7 @@
 #include "program/timeline/arrivals.h"
 #include "program/timeline/iteration_window.h"
 #include "study/report/charts/chart_data.h"
-#include "study/report/unit_words.h"
+#include "study/report/wording.h"
 #include "study/result/result.h"
 
 namespace shardsim {

@@ -17,6 +17,10 @@ namespace shardsim {
 //   operation or iteration).
 std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string& id);
 
+// Iteration, exposed communication, classes and operations of one case; with a tolerance a last column says what it
+// bounds and whether it holds.
+Section operations_section(const ComparedCase& item, const std::optional<double>& tolerance, Medium medium);
+
 // The text above the tables, then a section per case: its tables, its summary, its notes.
 Document comparison_document(const ComparisonReport& report, Medium medium);
 

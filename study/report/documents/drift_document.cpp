@@ -7,8 +7,9 @@
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "study/confidence/faster.h"
 #include "study/drift/resharding.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 
 namespace shardsim {
 namespace {
@@ -96,8 +97,8 @@ std::string forced_text(const DriftDay& forced, const DriftDay& move) {
 // Returns the time that is lost by not doing it, and whether that is more than the model's errors.
 std::string keeping_text(const DriftResult& result, const DriftDay& move, const DriftDay& last) {
   if (!(last.saved_s > 0)) return "";
-  std::string text = fmt::format(" Keeping the plan until day {} would lose {} % of the time in all", last.day,
-                                 regret_cell(100 * last.saved_s / result.kept_s));
+  std::string text = fmt::format(" Keeping the plan until day {} would lose {} % of the time of these days in all",
+                                 last.day, regret_cell(100 * last.saved_s / result.kept_s));
   if (!last.has_better())
     return text + (move.has_better()
                        ? fmt::format("; that the best plan of day {} is really faster than the kept one has "
@@ -107,7 +108,25 @@ std::string keeping_text(const DriftResult& result, const DriftDay& move, const 
   text +=
       fmt::format("; that the best plan of that day is really faster has a chance of {} %", chance_cell(last.chance));
   if (!move.has_better() || move.day == last.day) return text + ".";
-  return text + fmt::format(", and of {} % on day {}.", chance_cell(move.chance), move.day);
+  const bool same = move.best == last.best;
+  return text + fmt::format("{}, and of {} % on day {}{}.", same ? "" : " (" + last.best + ")",
+                            chance_cell(move.chance), move.day, same ? "" : " (" + move.best + ")");
+}
+
+// Returns what a period costs, of which the rows of the days have the sums for every other length.
+std::string period_text(const DriftResult& result, int days, Seconds pause) {
+  const std::optional<PeriodLoss> lost = loss_of_period(result, days, pause);
+  if (!lost) return "";
+  bool is_less_before = false;
+  for (int day = 1; day < days; ++day) {
+    const std::optional<PeriodLoss> shorter = loss_of_period(result, day, pause);
+    is_less_before = is_less_before || (shorter && shorter->all() * days < lost->all() * day);
+  }
+  return fmt::format(
+      " {} loses {} in all, {} a day: {} to the age of the plan, {} to moving and pausing.{}",
+      days == 1 ? "A day" : fmt::format("A period of {} days", days), duration_text(lost->all()),
+      duration_text(lost->all() / days), duration_text(lost->aging_s), duration_text(lost->changing_s),
+      is_less_before ? " Shorter ones would lose less, if leads that are noise until then were real." : "");
 }
 
 // Returns why a chance falls from one day to the next although the best plan gains: the slowest path of one of the two
@@ -163,6 +182,7 @@ std::string resharding_text(const DriftResult& result, const DriftOptions& optio
   if (found.no_plan_day && found.no_plan_day != found.out_of_memory_day)
     text += fmt::format(" From day {} on no plan fits in memory.", *found.no_plan_day);
   if (found.every_days) text += keeping_text(result, move, result.days[static_cast<std::size_t>(found.last_day)]);
+  if (found.every_days) text += period_text(result, *found.every_days, options.pause);
   return text + chance_text(result) + monitor_text(result, options);
 }
 
@@ -179,23 +199,26 @@ void leave_out_columns(Sheet& sheet, std::span<const char* const> headers) {
   }
 }
 
-Sheet drift_sheet(const DriftResult& result, bool is_monitored, Medium medium) {
+Sheet drift_sheet(const DriftResult& result, const DriftOptions& options, Medium medium) {
+  const bool is_monitored = options.monitor.has_value();
   Sheet sheet;
   sheet.in_time = true;
   const auto minor = [](const char* header) { return Sheet::Column{header, true, false, true}; };
-  sheet.columns = {{"day"},           {"kept ms"},       {"best ms"},       {"best plan", false}, {"chance %"},
-                   minor("regret %"), minor("kept GiB"), minor("best GiB"), minor("to move GiB"), minor("moving ms"),
-                   minor("saved s")};
+  sheet.columns = {{"day"},           {"kept ms"},        {"best ms"},       {"best plan", false}, {"chance %"},
+                   minor("regret %"), minor("kept GiB"),  minor("best GiB"), minor("to move GiB"), minor("moving ms"),
+                   minor("saved s"),  minor("lost s/day")};
   const auto gib = [](double bytes) { return fixed(bytes / 0x1p30, 2); };
   const std::string none = "-";
   for (const DriftDay& day : result.days) {
+    const std::optional<PeriodLoss> lost = loss_of_period(result, day.day, options.pause);
     const bool fits = day.frozen_fits, best = day.best_fits, both = day.is_choice(), better = day.has_better();
     sheet.rows.push_back({{fmt::format("{}", day.day), fits ? fixed(day.frozen_ms, 3) : none,
                            best ? fixed(day.best_ms, 3) : none, best ? day.best_name() : "none fits",
                            better ? chance_cell(day.chance) : none, better ? regret_cell(day.regret_pct) : none,
                            gib(static_cast<double>(day.frozen_bytes)) + (fits ? "" : " over"),
                            best ? gib(static_cast<double>(day.best_bytes)) : none, best ? gib(day.moved_bytes) : none,
-                           best ? fixed(day.moving_s * 1e3, 2) : none, both ? fixed(day.saved_s, 1) : none}});
+                           best ? fixed(day.moving_s * 1e3, 2) : none, both ? fixed(day.saved_s, 1) : none,
+                           lost ? fixed(lost->all() / day.day, 1) : none}});
   }
   if (medium == Medium::terminal) leave_out_columns(sheet, kOnPageAlone);
   if (medium == Medium::page) {  // where both times are, what going over is worth matters more than to which plan
@@ -255,16 +278,17 @@ Chart drift_chart(const DriftResult& result, const DriftOptions& options) {
 
 std::string days_legend(const DriftResult& result, const DriftOptions& options) {
   const std::string legend = fmt::format(
-      "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts with rows "
-      "of "
-      "the day among them, or the kept plan where none gains a ten-thousandth (a search's: {:.0f} %, unless day 0 has "
-      "a "
-      "better one already). chance: the probability that the best plan is really faster than the kept one, leaving out "
-      "errors that affect both. regret: expected; how much time going to the best plan loses, on average over all "
-      "outcomes, of which those count 0 in which it is the faster one. over: more memory than a GPU has, so that plan "
-      "is "
-      "none to keep. to move: bytes that change their holder. saved: by the best plans since day 0.",
-      100 * search_spread(result.tables));
+      "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts with "
+      "rows of the day among them, or the kept plan where none gains a ten-thousandth beyond what it would have "
+      "gained on day 0 already, which another try might have found there (unless day 0 is told with such a plan). "
+      "No day is advised for a new plan whose lead is noise: {:.0f} % of a search's plan, {:.1f} % of others, or a "
+      "chance of at most 55 %. chance: the probability that the best plan is really faster than the kept one, "
+      "leaving out errors that affect both. regret: expected; how much time going to the best plan loses, on "
+      "average over all outcomes; where it is the faster one, that is nothing. over: more memory than a GPU has, so "
+      "that plan is none to keep. to move: bytes that change their holder. saved: by the best plans since day 0. "
+      "lost: by a period that ends with a new plan on the day, to the age of the plan on the days before, to moving "
+      "and to pausing.",
+      100 * search_spread(result.tables), 100 * kRepeatScale);
   if (!options.monitor) return legend;
   return legend +
          " cost error: mean error of the policy's cost model on random shards of the day's tables, in % of their mean "
@@ -279,8 +303,7 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
   document.title = scenario.title + ": drift of " + result.name;
   document.origin = scenario.path;
   document.blocks.emplace_back(Paragraph{resharding_text(result, options), Paragraph::Role::summary});
-  Section days =
-      table_section("Days", days_legend(result, options), drift_sheet(result, options.monitor.has_value(), medium));
+  Section days = table_section("Days", days_legend(result, options), drift_sheet(result, options, medium));
   if (!result.days.empty()) document.blocks.emplace_back(drift_chart(result, options));
   if (const std::string outside = outside_sentence(outside_of(result)); !outside.empty())
     document.blocks.emplace_back(Paragraph{outside, Paragraph::Role::notice});

@@ -146,6 +146,8 @@ void add_planners(Document& document, const StudyResult& study, Medium medium) {
   document.add(planners_section(study, medium));
 }
 
+constexpr std::size_t kFewCases = 8;  // a screen that is full of more cases has no room for their doubts
+
 // The answer in sentences: which planner, where no table says it, how far off the predictions are where that is what
 // was asked for, why the fastest case takes its time, and what nobody should overlook.
 std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium medium) {
@@ -160,10 +162,10 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   if (medium == Medium::screen && !judged) add(order_sentence(study, true), Role::summary);  // a page tells of all
   if (medium == Medium::screen) add(slower_hardware_warning(study), Role::notice);           // elsewhere a note does
   if (medium == Medium::screen && !judged) add(evidence_sentence(study), Role::notice);      // elsewhere How sure does
-  if (medium == Medium::screen) add(levers_text(study), Role::summary);  // elsewhere they stand beside their case
-  // Elsewhere How sure says it, and on a screen that is full of cases their question marks do.
-  constexpr std::size_t kFewCases = 8;
-  if (medium == Medium::screen && !judged && study.cases.size() <= kFewCases) add(doubt_sentence(study), Role::summary);
+  if (medium == Medium::screen) add(levers_text(study), Role::summary);     // elsewhere they stand beside their case
+  if (medium == Medium::screen) add(modules_warning(study), Role::notice);  // elsewhere a note does
+  if (medium == Medium::screen && !judged && study.cases.size() <= kFewCases)
+    add(doubt_sentence(study), Role::summary);  // elsewhere How sure says it
   add(memory_warning(study), Role::notice);
   add(medium == Medium::screen ? short_torchrec_warning(study) : torchrec_warning(study), Role::notice);
   return paragraphs;
@@ -178,6 +180,10 @@ Document terminal_document(const StudyResult& study, const std::string& title, M
   Section answer{"Answer", {}, {}, Section::Heading::page_only};
   for (Paragraph& paragraph : answers(study, judged, medium)) answer.blocks.emplace_back(std::move(paragraph));
   document.add(std::move(answer));
+  // A full screen names it among what it leaves out; the legend of the whole table has it.
+  if (medium == Medium::screen && !judged && study.cases.size() > kFewCases)
+    if (std::string doubt = doubt_sentence(study); !doubt.empty())
+      document.add(Section{"Question marks", {Paragraph{std::move(doubt), Role::caption}}});
   document.add(how_sure_section(study, Medium::terminal));
   document.add(drawn_section(study, Medium::terminal));
   document.add(jobs_section(study));
@@ -215,8 +221,8 @@ void add_first_screen(Document& page, const StudyResult& study) {
     page.blocks.emplace_back(Paragraph{why, Role::summary});
   if (const std::string levers = levers_text(study); !levers.empty())
     page.blocks.emplace_back(Paragraph{levers, Role::summary});
-  if (const std::string warning = slower_hardware_warning(study); !warning.empty())
-    page.blocks.emplace_back(Paragraph{warning, Role::notice});
+  for (const std::string& warning : {slower_hardware_warning(study), modules_warning(study)})
+    if (!warning.empty()) page.blocks.emplace_back(Paragraph{warning, Role::notice});
   if (!study.comparisons.empty() || !published_iterations(study).empty()) return;
   const std::string order = order_sentence(study);
   page.add(table_section(

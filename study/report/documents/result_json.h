@@ -3,7 +3,9 @@
 #include <string>
 
 #include "base/tree/tree.h"
+#include "study/drift/drift_study.h"
 #include "study/result/result.h"
+#include "study/run/explained_case.h"
 
 namespace shardsim {
 
@@ -18,5 +20,10 @@ std::string result_to_json(const StudyResult& study);
 // within a schema. Errors: Failure::input with the line for a missing key, a value of another type, a case that is
 // named and not there, classes or rank sets that stand for too many numbers.
 StudyResult result_from_tree(const Tree& tree);
+
+// The contents of why.json and drift.json (docs/formats/result.md), which the commands write and Python reads. Errors
+// (Failure::run): a number that is not finite.
+std::string why_json(const ExplainedCase& explained, const Scenario& scenario, const Case& item);
+std::string drift_json(const DriftResult& result, const DriftOptions& options, const Scenario& scenario);
 
 }  // namespace shardsim

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 
 namespace shardsim {
 namespace {

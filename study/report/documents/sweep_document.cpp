@@ -14,9 +14,8 @@
 #include "study/report/documents/sweep_charts.h"
 #include "study/report/documents/sweep_notes.h"
 #include "study/report/page.h"
-#include "study/report/sure_cells.h"
-#include "study/report/unit_words.h"
-#include "study/sweep/amount.h"
+#include "study/report/wording.h"
+#include "study/sweep/axis.h"
 
 namespace shardsim {
 namespace {
@@ -244,7 +243,7 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   const std::size_t first = sorted.front();
   const PointResult& best = result.at(first);
   const std::string_view mean = is_first_on_average(result, sorted, order)
-                                    ? " on average over the placements of hot rows, of which one is told"
+                                    ? " on average over the placements of hot rows, of which one is shown"
                                     : "";
   const std::string within = ", " + counted(static_cast<std::size_t>(best.world_size), "GPU") +
                              (best.interval ? ", 80 % within " + interval_cell(*best.interval) : "");
@@ -259,23 +258,48 @@ std::vector<std::size_t> those_that_fit(const SweepResult& result, std::vector<s
   return fastest;
 }
 
-// The cost of a million samples at the fastest point that fits, and the point at which they cost least.
-std::string cheapest_text(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+// True where a difference is rounding, or is not seen in what is printed: then neither point is the better one.
+bool is_tie(double one, double other, const std::string& one_text, const std::string& other_text) {
+  constexpr double kRounding = 1e-6;
+  return one_text == other_text || std::abs(one - other) <= kRounding * std::max(one, other);
+}
+
+// Of the points whose figure is the least, or ties with it, the first in the order of the axes.
+std::size_t least_of(const std::vector<std::size_t>& points, const auto& figure, const auto& text) {
+  const std::size_t least = *std::ranges::min_element(points, {}, figure);
+  std::size_t first = least;
+  for (const std::size_t point : points)
+    if (is_tie(figure(point), figure(least), text(point), text(least))) first = std::min(first, point);
+  return first;
+}
+
+// The cost of a million samples at the fastest point that fits, and the point at which they cost least, where that is
+// another one. `first`: the point that the summary has told of, "there".
+std::string cheapest_text(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first) {
   const std::vector<std::size_t> fit = those_that_fit(result, fastest);
   if (fit.size() < 2 || !result.currency()) return "";
   const auto price = [&](std::size_t p) {
     return result.cost_per_million_samples(p).value_or(std::numeric_limits<double>::infinity());
   };
-  const std::size_t best = fit.front(), cheapest = *std::ranges::min_element(fit, {}, price);
+  const auto text_of = [&](std::size_t p) { return price_text(result, price(p)); };
+  const std::size_t best = fit.front(), least = least_of(fit, price, text_of);
   if (!std::isfinite(price(best))) return "";
-  std::string text = best == fastest.front()
-                         ? "A million samples cost "
-                         : fmt::format("The fastest point that fits is {}, with {}: a million samples cost ",
-                                       named_values(result, best), samples_text(result, best));
+  const bool ties = is_tie(price(best), price(least), text_of(best), text_of(least));
+  const std::size_t cheapest = ties ? best : least;
+  std::string text = best == first ? "A million samples cost "
+                                   : fmt::format("The fastest point that fits is {}, with {}: a million samples cost ",
+                                                 named_values(result, best), samples_text(result, best));
   text += fmt::format("{} there", price_text(result, price(best)));
-  text += cheapest == best ? ", less than at any other point."
-                           : fmt::format(". They cost least at {}: {}, with {}.", named_values(result, cheapest),
-                                         price_text(result, price(cheapest)), samples_text(result, cheapest));
+  if (cheapest == best) {
+    const auto as_cheap = [&](std::size_t p) { return is_tie(price(p), price(best), text_of(p), text_of(best)); };
+    text +=
+        std::ranges::count_if(fit, as_cheap) > 1 ? ", and at no other point less." : ", less than at any other point.";
+  } else if (cheapest == first) {
+    text += ".";
+  } else {
+    text += fmt::format(". They cost least at {}: {}, with {}.", named_values(result, cheapest), text_of(cheapest),
+                        samples_text(result, cheapest));
+  }
   return text + (result.currency()->empty() ? " Prices are in the currency of cost_per_gpu_hour." : "");
 }
 
@@ -285,17 +309,39 @@ std::string least_memory_text(const SweepResult& result, const std::vector<std::
   const std::vector<std::size_t> fit = those_that_fit(result, fastest);
   if (fit.size() < 2) return "";
   const auto peak = [&](std::size_t p) { return static_cast<double>(result.at(p).peak_bytes); };
-  const std::size_t best = fit.front(), least = *std::ranges::min_element(fit, {}, peak);
+  const auto text_of = [&](std::size_t p) { return fixed(peak(p) / 0x1p30, 2); };
+  const std::size_t best = fit.front(), least = least_of(fit, peak, text_of);
   if (peak(least) > kTelling * peak(best)) return "";
-  return fmt::format("Least memory: {} GiB of the fullest GPU instead of {}, at {}, with {}.",
-                     fixed(peak(least) / 0x1p30, 2), fixed(peak(best) / 0x1p30, 2), named_values(result, least),
-                     samples_text(result, least));
+  return fmt::format("Least memory: {} GiB of the fullest GPU instead of {}, at {}, with {}.", text_of(least),
+                     text_of(best), named_values(result, least), samples_text(result, least));
 }
 
 // Names other points that somebody might choose.
-std::string alternatives_text(const SweepResult& result, const std::vector<std::size_t>& fastest) {
-  const std::string cheapest = cheapest_text(result, fastest), least = least_memory_text(result, fastest);
+std::string alternatives_text(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first,
+                              SweepOrder order) {
+  const std::string cheapest = cheapest_text(result, fastest, first),
+                    least = order == SweepOrder::memory ? "" : least_memory_text(result, fastest);
   return cheapest + (cheapest.empty() || least.empty() ? "" : " ") + least;
+}
+
+// What index_dedup would take off the points that are told first, where that is telling: by their roles, for their
+// values stand in the sentences around it.
+std::string sweep_dedup_text(const SweepResult& result, SweepOrder order) {
+  constexpr double kTelling = 10;  // % of the iteration, as for the advice of a run
+  const std::vector<std::size_t> told = told_points(result, order);
+  std::vector<std::string> texts;
+  for (const std::size_t point : told) {
+    const auto without = result.without_duplicates.find(point);
+    if (without == result.without_duplicates.end()) continue;
+    const double ms = result.at(point).iteration_ms, with = without->second.iteration_ms;
+    if (100 * (1 - with / ms) < kTelling) continue;
+    texts.push_back(fmt::format("the best point{} takes {} instead of {} ms ({} times fewer ids)",
+                                point == told.front() ? "" : " that TorchRec can run", fixed(with, decimals_for(with)),
+                                fixed(ms, decimals_for(ms)), fewer_text(without->second.fewer_ids)));
+  }
+  if (texts.empty()) return "";
+  return fmt::format("With 'index_dedup: true' and its plan kept, {}; planned anew it may take less.",
+                     join(texts, ", and "));
 }
 
 // Explains the question marks of these points.
@@ -310,13 +356,10 @@ std::string sweep_doubt_sentence(const SweepResult& result, const std::vector<st
 // can.
 std::string sweep_torchrec_warning(const SweepResult& result, const std::vector<std::size_t>& sorted) {
   if (sorted.empty() || result.at(sorted.front()).beyond_torchrec.empty()) return "";
-  const auto other = std::ranges::find_if(sorted, [&](std::size_t point) {
-    return result.at(point).beyond_torchrec.empty() && !result.at(point).runs_out_of_memory();
-  });
-  const std::string instead = other == sorted.end()
-                                  ? "--torchrec-only plans without"
-                                  : fmt::format("of these points it can run {}, with {}", named_values(result, *other),
-                                                samples_text(result, *other));
+  const auto other = first_of_torchrec(result, sorted);
+  const std::string instead = !other ? "--torchrec-only plans without"
+                                     : fmt::format("of these points it can run {}, with {}",
+                                                   named_values(result, *other), samples_text(result, *other));
   return fmt::format("TorchRec cannot run the plan of {}, which has {}; {}.", named_values(result, sorted.front()),
                      result.at(sorted.front()).beyond_torchrec, instead);
 }
@@ -334,16 +377,23 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   }
   const std::vector<std::size_t> fastest = sorted_points(result, SweepOrder::samples);
   document.blocks.emplace_back(Paragraph{sweep_summary(result, fastest, sorted, order), Paragraph::Role::summary});
+  const std::size_t first = sorted.empty() ? 0 : sorted.front();
+  if (medium != Medium::terminal && !sorted.empty()) {  // where a note says it
+    if (std::string warning = sweep_order_warning(result, first); !warning.empty())
+      document.blocks.emplace_back(Paragraph{std::move(warning), Paragraph::Role::notice});
+  }
   // All notes are printed on a terminal, where one of them says it.
   if (const std::string text = sweep_torchrec_warning(result, sorted); medium != Medium::terminal && !text.empty())
     document.blocks.emplace_back(Paragraph{text, Paragraph::Role::notice});
   if (std::string same = same_rest_sentence(result, sorted); !same.empty())
     document.blocks.emplace_back(Paragraph{std::move(same), Paragraph::Role::notice});
   std::vector<Chart> charts;
-  if (std::string cheapest = cheapest_text(result, fastest); medium == Medium::screen && !cheapest.empty())
+  if (std::string text = sweep_dedup_text(result, order); !text.empty())
+    document.blocks.emplace_back(Paragraph{std::move(text), Paragraph::Role::notice});
+  if (std::string cheapest = cheapest_text(result, fastest, first); medium == Medium::screen && !cheapest.empty())
     document.blocks.emplace_back(Paragraph{std::move(cheapest), Paragraph::Role::summary});
   if (page) {
-    const std::string more = alternatives_text(result, fastest);
+    const std::string more = alternatives_text(result, fastest, first, order);
     if (!more.empty()) document.blocks.emplace_back(Paragraph{more, Paragraph::Role::summary});
     charts = sweep_charts(result);
     if (!charts.empty()) document.blocks.emplace_back(std::move(charts.front()));

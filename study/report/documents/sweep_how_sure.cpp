@@ -15,7 +15,7 @@
 #include "study/notes/slower_hardware.h"
 #include "study/report/documents/sweep_charts.h"
 #include "study/report/documents/sweep_notes.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 #include "study/result/hardware.h"
 #include "study/sweep/point_cases.h"
 
@@ -90,7 +90,7 @@ NoteList placement_notes(const SweepResult& result) {
   for (const PointResult& each : result.results)
     if (each.interval) most = std::max(most, each.interval->placement_scale());
   NoteList list;
-  if (most == 0 || result.results.size() < 2) return list;
+  if (most < kTellingPlacement || result.results.size() < 2) return list;
   list.notes.push_back(
       {fmt::format(
            "Where its hot rows lie moves the time of a point by up to {:.2g} % (standard deviation). Each is told "
@@ -120,17 +120,6 @@ std::vector<std::string> price_texts(const SweepResult& result) {
                     "here. 'zip: {{{0}: [...], cluster.cost_per_gpu_hour: [...]}}' states it.",
                     path));
   return texts;
-}
-
-bool is_of_cluster(const Axis& axis) {
-  return axis.path == "cluster" || axis.path.starts_with("cluster.");
-}
-
-bool differ_in_clusters_alone(const Sweep& sweep, std::size_t a, std::size_t b) {
-  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
-  for (std::size_t d = 0; d < at.size(); ++d)
-    if (at[d] != there[d] && !std::ranges::all_of(sweep.dimensions[d].axes, is_of_cluster)) return false;
-  return true;
 }
 
 // Returns the first point of each cluster, of points in order, `most` at most.
@@ -336,7 +325,7 @@ NoteList alike_notes(const SweepResult& result, const std::vector<std::size_t>& 
       for (const Axis& axis : result.sweep->dimensions[d].axes)
         if (!axis.path.starts_with("cluster")) others += "\n" + axis.values[at[d]].text;
     const IterationSetting& setting = here.interval->setting;
-    times.push_back({setting.cluster, setting.transport, others, here.iteration_ms});
+    times.push_back({setting.cluster, setting.transport, others, here.iteration_ms, here.interval->is_set_by_host()});
   }
   NoteList list;
   for (std::string& text : alike_clusters(times)) list.notes.push_back({std::move(text), ""});
@@ -365,7 +354,7 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
   std::string legend =
       "chance: the probability that the chosen plan is really faster than the second fastest, leaving out errors that "
       "affect both. regret: expected; how much time the choice loses to the plan to which it loses most, on average "
-      "over all outcomes, of which those count 0 in which the choice is the faster one.";
+      "over all outcomes; where the choice is the faster one, that is nothing.";
   if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
   Section section = table_section("How sure", legend, choices_sheet(result, shown));
   for (std::string& text : price_texts(result))

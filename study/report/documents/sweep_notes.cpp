@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "study/notes/notes.h"
 #include "study/notes/slower_hardware.h"
+#include "study/report/documents/sweep_charts.h"
 #include "study/report/documents/sweep_document.h"
 #include "study/result/hardware.h"
 #include "study/sweep/point_cases.h"
@@ -18,6 +19,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kFailuresShown = 20;
+constexpr std::size_t kMostRivalPoints = 1000;  // whose clusters are read for a first screen
 
 // The numbers of a point whose files are gone by now stand without notes.
 std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
@@ -28,45 +30,105 @@ std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
   }
 }
 
-// Returns whether an axis is about the cluster alone, by dimension.
-std::vector<bool> cluster_dimensions(const Sweep& sweep) {
-  std::vector<bool> result;
-  for (const SweepDimension& dimension : sweep.dimensions)
-    result.push_back(
-        std::ranges::all_of(dimension.axes, [](const Axis& axis) { return axis.path.starts_with("cluster."); }));
-  return result;
-}
+// A point beside those that differ from it in their clusters alone.
+struct PointRivalry {
+  TimeOnHardware time;
+  std::vector<std::size_t> rivals;
+  std::vector<TimeOnHardware> times;  // of these
+};
 
-bool differ_in_cluster_alone(const Sweep& sweep, const std::vector<bool>& of_cluster, std::size_t a, std::size_t b) {
-  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
-  for (std::size_t d = 0; d < at.size(); ++d)
-    if (at[d] != there[d] && !of_cluster[d]) return false;
-  return a != b;
+// Compares points of a sweep, each with the cluster that it stands for.
+class PointRivals {
+ public:
+  PointRivals(const SweepResult& result, const std::vector<std::size_t>& points) : result_(result) {
+    PointCases cases(*result.sweep);
+    for (const std::size_t point : points)
+      if (result.at(point).is_usable()) clusters_.emplace(point, cases.at(point).cluster);
+  }
+
+  bool has(std::size_t point) const { return clusters_.contains(point); }
+
+  // `point`: one that it has, which are those that somebody may choose.
+  PointRivalry of(std::size_t point) const {
+    PointRivalry all{time_of(point), {}, {}};
+    for (const auto& each : clusters_) {
+      const std::size_t other = each.first;
+      if (other == point || !differ_in_clusters_alone(*result_.sweep, point, other)) continue;
+      all.rivals.push_back(other);
+      all.times.push_back(time_of(other));
+    }
+    return all;
+  }
+
+ private:
+  TimeOnHardware time_of(std::size_t point) const {
+    return {named_values(result_, point), &clusters_.at(point), result_.at(point).iteration_ms};
+  }
+
+  const SweepResult& result_;
+  std::map<std::size_t, ClusterSpec> clusters_;
+};
+
+bool has_axis_of_clusters(const Sweep& sweep) {
+  return std::ranges::any_of(sweep.dimensions, [](const SweepDimension& dimension) {
+    return std::ranges::all_of(dimension.axes, is_of_cluster);
+  });
 }
 
 // Notes on points that beat others on hardware that is nowhere slower.
 NoteList order_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
-  const std::vector<bool> of_cluster = cluster_dimensions(*result.sweep);
   NoteList list;
-  if (std::ranges::find(of_cluster, true) == of_cluster.end()) return list;
-  PointCases cases(*result.sweep);
-  std::vector<ClusterSpec> clusters;
-  for (const std::size_t point : points) clusters.push_back(cases.at(point).cluster);
-  const auto time_of = [&](std::size_t i) {
-    return TimeOnHardware{named_values(result, points[i]), &clusters[i], result.at(points[i]).iteration_ms};
-  };
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    std::vector<TimeOnHardware> others;
-    for (std::size_t j = 0; j < points.size(); ++j)
-      if (differ_in_cluster_alone(*result.sweep, of_cluster, points[i], points[j])) others.push_back(time_of(j));
-    const std::vector<std::size_t> beaten = beaten_on_better_hardware(time_of(i), others);
+  if (!has_axis_of_clusters(*result.sweep)) return list;
+  const PointRivals rivals(result, points);
+  for (const std::size_t point : points) {
+    if (!rivals.has(point)) continue;
+    const PointRivalry all = rivals.of(point);
+    const std::vector<std::size_t> beaten = beaten_on_better_hardware(all.time, all.times);
     if (beaten.empty()) continue;
-    list.notes.push_back({beaten_text(time_of(i), others, beaten) +
+    list.notes.push_back({beaten_text(all.time, all.times, beaten) +
                               ": operations happen to run at other times, NCCL finds other channels, or the plan is "
                               "another one. Written as two cases of a scenario, 'shardsim run' says which.",
-                          named_values(result, points[i])});
+                          all.time.name});
   }
   return list;
+}
+
+// Plans of one workload that need the same memory may still be two: then the note says what else it may be.
+bool have_unlike_plans(const PointResult& one, const PointResult& other) {
+  return one.memory_bytes != other.memory_bytes || one.host_bytes != other.host_bytes ||
+         one.beyond_torchrec != other.beyond_torchrec;
+}
+
+// The point that stands first, and those that differ from it in their clusters alone, where these are not too many.
+std::vector<std::size_t> rivals_of_first(const SweepResult& result, std::size_t first) {
+  std::vector<std::size_t> points = {first};
+  for (std::size_t point = 0; point < result.results.size() && points.size() < kMostRivalPoints; ++point)
+    if (point != first && differ_in_clusters_alone(*result.sweep, first, point)) points.push_back(point);
+  return points;
+}
+
+// The values of a point on the dimensions on which it differs from another one.
+std::string unlike_values(const SweepResult& result, std::size_t point, std::size_t other) {
+  const auto at = result.sweep->coordinates(point), there = result.sweep->coordinates(other);
+  std::vector<std::size_t> dimensions;
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (at[d] != there[d]) dimensions.push_back(d);
+  return point_text(result, point, dimensions);
+}
+
+std::string order_warning(const SweepResult& result, std::size_t first) {
+  const PointRivals rivals(result, rivals_of_first(result, first));
+  if (!rivals.has(first)) return "";
+  const PointRivalry all = rivals.of(first);
+  const std::vector<std::size_t> beaten = beaten_on_better_hardware(all.time, all.times);
+  if (beaten.empty()) return "";
+  TimeOnHardware slowest = all.times[beaten.front()];
+  slowest.name = "at " + unlike_values(result, all.rivals[beaten.front()], first);
+  std::string lead = lead_text(all.time, {slowest}, {0});
+  if (beaten.size() > 1) lead += fmt::format(" and than at {} more", beaten.size() - 1);
+  const bool unlike = have_unlike_plans(result.at(first), result.at(all.rivals[beaten.front()]));
+  return fmt::format("It is {}, although nothing of its cluster is faster: that is no advice to take it. {}", lead,
+                     unlike ? kAnotherPlan : "With --details a note says where it may come from.");
 }
 
 NoteList order_notes_of_known(const SweepResult& result, const std::vector<std::size_t>& points) {
@@ -108,11 +170,8 @@ NoteList torchrec_notes(const SweepResult& result) {
       "TorchRec cannot run these plans (beyond_torchrec in sweep.csv), the first because it has {}; with "
       "--torchrec-only, planners keep to what TorchRec has.",
       first->beyond_torchrec);
-  const std::vector<std::size_t> sorted = sorted_points(result, SweepOrder::samples);
-  const auto fastest = std::ranges::find_if(sorted, [&](std::size_t point) {
-    return result.at(point).beyond_torchrec.empty() && !result.at(point).runs_out_of_memory();
-  });
-  if (fastest != sorted.end())
+  const auto fastest = first_of_torchrec(result, sorted_points(result, SweepOrder::samples));
+  if (fastest)
     text += fmt::format(" Among the points that it can run, {} has the most samples per second.",
                         named_values(result, *fastest));
   NoteList list;
@@ -181,6 +240,15 @@ Section sweep_failures(const SweepResult& result) {
   Section section{"Points without a result", {}};
   if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   return section;
+}
+
+std::string sweep_order_warning(const SweepResult& result, std::size_t first) {
+  if (!has_axis_of_clusters(*result.sweep)) return "";
+  try {
+    return order_warning(result, first);
+  } catch (const Error&) {  // files of the scenario are gone by now
+    return "";
+  }
 }
 
 std::string same_rest_sentence(const SweepResult& result, const std::vector<std::size_t>& points) {

@@ -24,6 +24,10 @@ Section sweep_notes(const SweepResult& result, const std::vector<std::size_t>& p
 // The points that failed, alike messages together.
 Section sweep_failures(const SweepResult& result);
 
+// That the point which stands first beats others of the same question on hardware that is nowhere better; "" where it
+// does not.
+std::string sweep_order_warning(const SweepResult& result, std::size_t first);
+
 // That a measured part of the iteration is as long at every batch, where these points differ in it; "" where none is.
 std::string same_rest_sentence(const SweepResult& result, const std::vector<std::size_t>& points);
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "base/text.h"
-#include "study/sweep/amount.h"
+#include "study/sweep/axis.h"
 
 namespace shardsim {
 namespace {
@@ -63,6 +64,23 @@ std::vector<std::size_t> sorted_points(const SweepResult& result, SweepOrder ord
   for (std::size_t point = 0; point < result.results.size(); ++point)
     if (result.ok(point)) points.push_back(point);
   std::ranges::stable_sort(points, {}, [&](std::size_t point) { return mean_figure(result, point, order); });
+  return points;
+}
+
+std::optional<std::size_t> first_of_torchrec(const SweepResult& result, const std::vector<std::size_t>& sorted) {
+  const auto found = std::ranges::find_if(sorted, [&](std::size_t point) {
+    return result.at(point).beyond_torchrec.empty() && !result.at(point).runs_out_of_memory();
+  });
+  return found == sorted.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<std::size_t> told_points(const SweepResult& result, SweepOrder order) {
+  const std::vector<std::size_t> sorted = sorted_points(result, order);
+  std::vector<std::size_t> points;
+  const auto first = std::ranges::find_if(sorted, [&](std::size_t point) { return result.at(point).is_usable(); });
+  if (first != sorted.end()) points.push_back(*first);
+  const std::optional<std::size_t> of_torchrec = first_of_torchrec(result, sorted);
+  if (of_torchrec && *of_torchrec != points.front()) points.push_back(*of_torchrec);
   return points;
 }
 

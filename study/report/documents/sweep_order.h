@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,13 @@ double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder o
 // in the order of the axes. Equal to a float's seven digits: else the rounding of the last bits would recommend 500
 // Gbit/s where 400 are as good.
 std::vector<std::size_t> sorted_points(const SweepResult& result, SweepOrder order);
+
+// The first of these points whose plan TorchRec has and that fits; nothing where there is none.
+std::optional<std::size_t> first_of_torchrec(const SweepResult& result, const std::vector<std::size_t>& sorted);
+
+// The points that a document tells of first, sorted by this: the best one that fits, and the best that TorchRec can
+// run.
+std::vector<std::size_t> told_points(const SweepResult& result, SweepOrder order);
 
 // True where the first of these points is told with a worse figure than another one: in the placement of hot rows that
 // is told, and not on average.

@@ -18,7 +18,7 @@ std::string deduplication_lever(const CaseResult& item, const std::string& name)
   if (saved < kTellingLever) return "";
   return fmt::format(
       "With 'index_dedup: true' in the workload, an option of TorchRec's sequence modules, {} would take {} ms, {:.0f} "
-      "% less.",
+      "% less, with its plan kept; planned anew it may take less.",
       name, fixed(with, decimals_for(with)), saved);
 }
 
@@ -32,14 +32,17 @@ std::string order_lever(const WorkloadCases& group, const CaseResult& best) {
       first = item;
   if (first == &best) return "";
   const double with = fair_ms(*first);
-  return fmt::format("With 'index_dedup: true' (TorchRec sends equal ids once) {} is the fastest: {} ms.", first->name,
-                     fixed(with, decimals_for(with)));
+  return fmt::format(
+      "With 'index_dedup: true' (TorchRec sends equal ids once) {} is the fastest of these plans: {} ms; "
+      "planned anew it may take less.",
+      first->name, fixed(with, decimals_for(with)));
 }
 
 std::string host_lever(const CaseResult& item, const std::string& name) {
   if (!item.host || !waits_for_eager_host(item)) return "";
   return fmt::format(
-      "For {:.0f} % of {} a GPU waits for its host: no machine and no plan helps as much as '--set software={}' may.",
+      "For {:.0f} % of {} a GPU only waits for its host: no machine and no plan helps as much as '--set software={}' "
+      "may.",
       waiting_percent(item), name, item.host->with_graph);
 }
 
@@ -51,6 +54,21 @@ double waiting_percent(const CaseResult& item) {
 
 bool waits_for_eager_host(const CaseResult& item) {
   return !item.host->with_graph.empty() && waiting_percent(item) >= kTellingLever;
+}
+
+std::string modules_warning(const StudyResult& study) {
+  constexpr double kTellingMore = 5;  // % of the iteration
+  for (const WorkloadCases& group : by_workload(study)) {
+    const CaseResult* const best = fastest_that_fits(group);
+    if (best == nullptr || !best->iteration_ms_with_modules_apart) continue;
+    const double with = *best->iteration_ms_with_modules_apart, more = 100 * (with / best->iteration_ms - 1);
+    if (more < kTellingMore) continue;
+    return fmt::format(
+        "Sequences of several dimensions are one module here. TorchRec has one for each, with which {} takes {} ms, "
+        "{:.0f} % more: 'modules: {{exchanges: each}}' in the workload.",
+        study.cases.size() == 1 ? "the iteration" : best->name, fixed(with, decimals_for(with)), more);
+  }
+  return "";
 }
 
 std::string levers_text(const StudyResult& study) {

@@ -14,7 +14,7 @@
 #include "study/notes/slower_hardware.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/published_iterations.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 #include "study/result/case_figures.h"
 
 namespace shardsim {
@@ -66,7 +66,7 @@ NoteList placement_notes(const StudyResult& study) {
   NoteList list;
   for (const CaseResult& item : study.cases) {
     const std::vector<double> ms = row_placements_ms(item);
-    if (ms.empty()) continue;
+    if (ms.empty() || !item.interval || item.interval->placement_scale() < kTellingPlacement) continue;
     if (list.notes.empty())
       list.notes.push_back(
           {"A hash of the ids decides which GPU gets which of the hottest rows, and nobody knows it "
@@ -76,7 +76,7 @@ NoteList placement_notes(const StudyResult& study) {
            ""});
     const FourInFive range = four_in_five(ms);
     list.notes.push_back({fmt::format("Over {} placements of its rows, an iteration takes {} to {} ms in four of five "
-                                      "cases, {} on average. Placement {} is told.",
+                                      "cases, {} on average. The time shown here is that of placement {}.",
                                       ms.size(), three_digits(range.low), three_digits(range.high),
                                       three_digits(expected_ms(item)), item.row_draw.value_or(1)),
                           item.name});
@@ -222,7 +222,7 @@ NoteList alike_notes(const StudyResult& study) {
     times.push_back({item.cluster, setting.transport,
                      fmt::format("{}\n{}\n{}\n{}\n{}", item.workload, item.world_size, item.batch_per_gpu,
                                  setting.software, setting.plan),
-                     item.iteration_ms});
+                     item.iteration_ms, item.interval->is_set_by_host()});
   }
   NoteList list;
   for (std::string& text : alike_clusters(times)) list.notes.push_back({std::move(text), ""});
@@ -230,7 +230,19 @@ NoteList alike_notes(const StudyResult& study) {
 }
 
 bool take_as_long(const StudyResult& study, const std::string& one, const std::string& other) {
-  return is_equal({std::log(expected_ms(study.case_named(other)) / expected_ms(study.case_named(one))), 0, 0});
+  const CaseResult &first = study.case_named(one), &second = study.case_named(other);
+  return is_equal(difference_of(first.iteration_ms, *first.interval, second.iteration_ms, *second.interval));
+}
+
+// Says that plans take as long because one host sets their time; "" where it does not.
+std::string one_host_sentence(const StudyResult& study, const Choice& choice) {
+  const auto set_by_host = [&](const std::string& name) { return study.case_named(name).interval->is_set_by_host(); };
+  std::vector<std::string> equal;
+  for (const Choice::Other& other : choice.others)
+    if (set_by_host(other.name) && take_as_long(study, choice.chosen, other.name)) equal.push_back(other.name);
+  if (equal.empty() || !set_by_host(choice.chosen)) return "";
+  return fmt::format("{} and {} take as long: the same host sets the time of each.", choice.chosen,
+                     equal.size() == 1 ? equal.front() : fmt::format("{} other plans", equal.size()));
 }
 
 // Returns why the first of two that take as long is the one to choose, as order_key() sees it.
@@ -289,8 +301,8 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
     section = table_section(
         "How sure",
         "chance: the probability that the chosen plan is really faster, leaving out errors that affect both. "
-        "expected regret: how much time the choice loses on average over all outcomes, of which those count 0 in "
-        "which it is the faster one.",
+        "expected regret: how much time the choice loses on average over all outcomes; where it is the "
+        "faster one, that is nothing.",
         choices_sheet(study, terminal));
     if (terminal && study.choices.size() > kFewChoices)
       section.blocks.emplace_back(
@@ -324,6 +336,7 @@ std::string choice_sentence(const StudyResult& study) {
   if (study.choices.size() != 1) return "";
   const Choice& choice = study.choices.front();
   const Choice::Other& next = choice.others.front();
+  if (std::string host = one_host_sentence(study, choice); !host.empty()) return host;
   if (take_as_long(study, choice.chosen, next.name))
     return fmt::format("{} and {} take as long{}.", choice.chosen, next.name,
                        why_first(study, choice.chosen, next.name));

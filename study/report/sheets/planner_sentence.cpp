@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/planner_sheets.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 
 namespace shardsim {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/result_sheets.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 #include "study/result/case_figures.h"
 
 namespace shardsim {

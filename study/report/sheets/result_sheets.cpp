@@ -11,13 +11,11 @@
 #include "program/program.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/how_sure.h"
-#include "study/report/sure_cells.h"
-#include "study/report/unit_words.h"
+#include "study/report/wording.h"
 #include "study/result/case_figures.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
-
 namespace {
 
 // "8", or "1 to 16" where the cases differ.
@@ -210,7 +208,7 @@ std::string limit_legend(const StudyResult& study) {
       example);
 }
 
-// Launches are shown as the limit only where they are (sim/engine/limit.h).
+// Launches are shown as the limit only where they are (limiting_rank() of sim/engine/engine.h).
 std::string host_legend(const StudyResult& study) {
   const bool some_launch = std::ranges::any_of(
       study.cases, [](const CaseResult& item) { return item.limit.what.ends_with(" " + std::string(kLaunchStream)); });

@@ -97,5 +97,8 @@ bool waits_for_eager_host(const CaseResult& item);
 // no other plan shows, or would make another plan the fastest: `index_dedup`, and a CUDA graph. For a first screen; ""
 // where there is nothing.
 std::string levers_text(const StudyResult& study);
+// That TorchRec's modules make the fastest case's iteration longer by a telling part than it is shown; "" where they
+// do not.
+std::string modules_warning(const StudyResult& study);
 
 }  // namespace shardsim

@@ -12,12 +12,10 @@
 #include "study/report/sheets/planner_sheets.h"
 #include "study/report/sheets/published_iterations.h"
 #include "study/report/sheets/result_sheets.h"
-#include "study/report/sure_cells.h"
-#include "study/report/unit_words.h"
+#include "study/report/wording.h"
 #include "study/result/case_figures.h"
 
 namespace shardsim {
-
 namespace {
 
 constexpr std::size_t kWorkloadsInWords = 6;
@@ -233,8 +231,10 @@ std::string slower_hardware_warning(const StudyResult& study) {
     if (best != nullptr && !best->beats_better_hardware.empty())
       return fmt::format(
           "{} is {}, although nothing of its cluster is faster: that is no advice to take it, and no chance is stated. "
-          "The notes say where it comes from.",
-          best->name, best->beats_better_hardware);
+          "{}",
+          best->name, best->beats_better_hardware,
+          best->why_better_hardware_loses.empty() ? "The notes say where it comes from."
+                                                  : best->why_better_hardware_loses);
   }
   return "";
 }

@@ -2,12 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include "base/fields/reference.h"
 #include "base/tree/yaml.h"
 #include "tests/base/error_text.h"
 
 namespace shardsim::fields_test {
-
 namespace {
 
 struct Port {

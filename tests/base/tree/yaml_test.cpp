@@ -92,6 +92,13 @@ TEST_CASE("trap: both spellings of one key are duplicates, and hyphens read as u
   CHECK(has(refusal("compute-model: x\ncompute_model: y"), "a.yaml:2:1: the key \"compute_model\" appears twice"));
 }
 
+TEST_CASE("keys in quotes may be names, which keep their hyphens") {
+  const Tree tree = yaml("\"a-b\": 1\n'a_b': 2\na-c: 3");
+  CHECK(tree.find("a-b") != nullptr);
+  CHECK(tree.find("a_b") != nullptr);
+  CHECK(tree.find("a_c") != nullptr);
+}
+
 TEST_CASE("trap: no, yes, on and off are texts, not booleans") {
   for (const char* word : {"no", "yes", "on", "off", "No", "TRUE"}) {
     CAPTURE(word);

@@ -1,10 +1,9 @@
-#include "models/access/position_search.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "models/access/access_distribution.h"
 #include "tests/models/access_laws.h"
 
 namespace shardsim::position_search_test {

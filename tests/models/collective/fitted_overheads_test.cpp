@@ -187,6 +187,37 @@ TEST_CASE("a limit that is a rate of its own binds a broken NIC no more than a s
   CHECK(with_half_a_nic(limit) == with_half_a_nic(limit + "faults: [{node: 0, nic: 0, rate_factor: 0.5}]\n"));
 }
 
+// The constants are the rule of the fit (models/collective/fitted_overheads.cpp), not what a prediction has to be.
+TEST_CASE("the fill of NVLS is filled in where there is NVLS, and counts for no ring") {
+  const auto all_reduce = [](const std::string& name, const std::string& algorithm) {
+    ClusterSpec spec = read_cluster(read_yaml_file(SHARDSIM_SOURCE_DIR "/scenarios/clusters/" + name + ".yaml"));
+    spec.nodes = 2;
+    spec.forced.algorithm = algorithm;
+    return with_fits(spec);
+  };
+  CHECK(all_reduce("hgx_h100_8x400g", "").overheads.at("all_reduce").across_nodes.nvls_fill == Seconds{4e-6});
+  CHECK_FALSE(all_reduce("pcie_rtx6000d", "").overheads.at("all_reduce").across_nodes.nvls_fill);
+  CHECK_FALSE(all_reduce("dgx_a100_80gb", "").overheads.at("all_reduce").across_nodes.nvls_fill);
+  const auto adds = [&](const std::string& algorithm) {
+    const ClusterSpec with = all_reduce("hgx_h100_8x400g", algorithm);
+    ClusterSpec without = with;
+    without.overheads.at("all_reduce").across_nodes.nvls_fill.reset();
+    return seconds(with, CollectiveKind::all_reduce, kGiB) - seconds(without, CollectiveKind::all_reduce, kGiB);
+  };
+  CHECK(adds("Ring") == 0);
+  CHECK(adds("Tree") == 0);
+  CHECK(adds("NVLSTree") > 0);
+}
+
+TEST_CASE("gathers in a node of H100 have constants of such nodes, and over its NICs those of all") {
+  const ClusterSpec spec =
+      with_fits(read_cluster(read_yaml_file(SHARDSIM_SOURCE_DIR "/scenarios/clusters/hgx_h100_8x400g.yaml")));
+  for (const char* kind : {"all_gather", "reduce_scatter"}) {
+    CHECK(spec.overheads.at(kind).in_node.fill < .1 * spec.overheads.at(kind).across_nodes.fill);
+    CHECK(with_fits(spec_from(a100(2) + "fits: open_data\n")).overheads.at(kind).in_node.fill == Seconds{1e-6});
+  }
+}
+
 TEST_CASE("B200 and H100 with the same NICs have the same constants between nodes, and in a node those of the GPUs") {
   const auto shipped = [](const std::string& name) {
     return with_fits(read_cluster(read_yaml_file(SHARDSIM_SOURCE_DIR "/scenarios/clusters/" + name + ".yaml")));

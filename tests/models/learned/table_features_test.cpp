@@ -182,6 +182,43 @@ TEST_CASE("features of several batches: the lines that rows and vectors touch, a
   CHECK(across[PieceAmounts::vectors] == aligned[PieceAmounts::vectors]);
 }
 
+TEST_CASE("features of several batches: pieces run one after the other, and unknown places count as their mean") {
+  const auto named = [](const CallPiece& piece, const std::string& name) {
+    const std::vector<std::string>& names = feature_names(FeatureLayout::batches);
+    const std::vector<float> features = table_features(piece, FeatureLayout::batches);
+    return features.at(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
+  };
+  TableStatistics few = numbered_statistics(), many = few;  // a bag takes as long to begin as four of its rows
+  few.batch = many.batch = 10;
+  few.lookups = 60;
+  many.lookups = 260;
+  std::vector<CallPiece> call{{few, 32}, {many, 32}}, turned{{many, 32}, {few, 32}};
+  for (std::vector<CallPiece>* pieces : {&call, &turned}) lay_out(*pieces, {100, 100}, 4);
+  CHECK(call[0].place == doctest::Approx(100.0 / 400));
+  CHECK(call[1].place == 1);
+  CHECK(turned[0].place == doctest::Approx(300.0 / 400));
+  CHECK(named(call[0], "log_place") == doctest::Approx(std::log(0.25)));
+  CHECK(named(call[0], "log_left") == doctest::Approx(std::log(0.77)));
+
+  CallPiece piece{many, 32};
+  double done = 0, left = 0, lastness = 0;
+  constexpr int kPlaces = 100'000;
+  const CallPiece somewhere = piece;
+  for (int k = 0; k < kPlaces; ++k) {
+    const double place = (k + 0.5) / kPlaces;
+    done += std::log(place) / kPlaces;
+    left += std::log(1.02 - place) / kPlaces;
+    lastness += std::pow(place, 16) / kPlaces;
+  }
+  CHECK(named(somewhere, "log_place") == doctest::Approx(done).epsilon(1e-4));
+  CHECK(named(somewhere, "log_left") == doctest::Approx(left).epsilon(1e-4));
+  piece.place = 1;
+  const auto last = table_amounts(piece, FeatureLayout::batches),
+             mean = table_amounts(somewhere, FeatureLayout::batches);
+  CHECK(last[PieceAmounts::last_bag] == last[PieceAmounts::longest_bag]);
+  CHECK(mean[PieceAmounts::last_bag] == doctest::Approx(lastness * last[PieceAmounts::last_bag]).epsilon(1e-4));
+}
+
 TEST_CASE("measured features: of a table that nothing is looked up in they are finite, and its work next to nothing") {
   const TableStatistics none;
   for (const float feature : table_features({none, 4}, FeatureLayout::measured)) CHECK(std::isfinite(feature));

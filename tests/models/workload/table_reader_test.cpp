@@ -49,7 +49,9 @@ TEST_CASE("broken tables are refused with place") {
   refused("name: t, rows: 100, dim: 4, kind: sequence", "no average_length");
   refused("name: t, rows: 100, dim: 4, kind: tree, average_length: 5", "tables.0.kind");
   refused("name: t, rows: 100, dim: 4", "tables.0.kind");
-  refused("name: a b, rows: 100, dim: 4, kind: sequence, average_length: 5", "\"a b\" is not a name");
+  refused("name: \"a\\nb\", rows: 100, dim: 4, kind: sequence, average_length: 5", "is not a name");
+  refused("name: \"\", rows: 100, dim: 4, kind: sequence, average_length: 5", "is not a name");
+  refused("name: " + std::string(257, 'a') + ", rows: 100, dim: 4, kind: sequence, average_length: 5", "is not a name");
   refused(sequence + ", dtype: fp8", "fp8");
   refused(sequence + ", pooling: mean", "only pooled tables have this key");
   refused(sequence + ", pooling_factor: 3", "only pooled tables have this key");

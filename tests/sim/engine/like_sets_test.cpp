@@ -1,7 +1,6 @@
-#include "sim/engine/like_sets.h"
-
 #include <doctest/doctest.h>
 
+#include "sim/engine/op_work.h"
 #include "tests/models/test_clusters.h"
 
 namespace shardsim::like_sets_test {

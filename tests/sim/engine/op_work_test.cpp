@@ -3,10 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "base/tree/yaml.h"
-#include "sim/engine/known_reductions.h"
 
 namespace shardsim::op_work_test {
-
 namespace {
 
 // Two GPUs behind one NIC of 10 GB/s, no overheads.

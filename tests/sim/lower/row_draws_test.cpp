@@ -8,7 +8,7 @@
 #include "base/statistics.h"
 #include "base/tree/yaml.h"
 #include "models/load/row_shares.h"
-#include "program/shard_rows.h"
+#include "program/program.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::row_draws_test {

@@ -168,6 +168,27 @@ TEST_CASE("what two plans share is left out of their order") {
   CHECK(difference_of(10, first, 10, first).expected_regret() == 0);  // one plan by two names
 }
 
+TEST_CASE("plans that wait for one host share its error, whatever their GPUs do beside it") {
+  const ErrorModel errors = model();
+  const auto beneath = [](const std::string& error_class, double ms) {
+    IterationPart part{error_class, ms};
+    part.beneath_ms = ms;
+    return part;
+  };
+  const Interval even = errors.interval(4.240, on("x"), {{"host", 2.67}, beneath("kernel/update", 1.57)});
+  const Interval uneven = errors.interval(4.244, on("x"), {{"host", 3.884}, beneath("kernel/update", 0.36)});
+  CHECK(even.is_set_by_host());
+  const Difference difference = difference_of(4.240, even, 4.244, uneven);
+  CHECK(is_equal(difference));
+  CHECK(difference.scale < 1.5 * std::sqrt(2) * kRepeatScale);
+  CHECK(difference.expected_regret() < 0.01);
+  // Of an iteration that GPUs set in part they count as before.
+  const Interval own = errors.interval(4.244, on("x"), {{"host", 3.5}, {"kernel/update", 0.744}});
+  CHECK_FALSE(own.is_set_by_host());
+  CHECK_FALSE(is_equal(difference_of(4.240, even, 4.244, own)));
+  CHECK_FALSE(is_equal(difference_of(4.240, even, 4.4, errors.interval(4.4, on("x"), {{"host", 4.4}}))));
+}
+
 TEST_CASE("where hot rows lie widens intervals, and orders by what two plans do not share of it") {
   const ErrorModel errors = model();
   const std::vector<double> moved = {-0.2, 0.2, -0.1, 0.1}, other = {0.2, -0.2, 0.1, -0.1};

@@ -39,6 +39,8 @@ TEST_CASE("a host counts while its GPU has nothing to do, and operations of one 
   REQUIRE(times.size() == 2);
   CHECK(times[0].ms == doctest::Approx(1));
   CHECK(times[1].ms == doctest::Approx(3));
+  CHECK(times[0].beneath_ms == 0);
+  CHECK(times[1].beneath_ms == doctest::Approx(2));
 }
 
 TEST_CASE("lookups and exchanges follow where rows lie, the dense part and even sums do not") {

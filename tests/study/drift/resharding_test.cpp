@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "plan/plan_file.h"
 #include "study/confidence/interval.h"
 #include "study/drift/drifted_workload.h"
@@ -23,6 +25,9 @@ DriftResult aging(int days) {
     day.best_fits = true;
     day.best = "torchrec";
     day.chance = 0.9;
+    day.frozen_ms = 10;
+    day.best_ms = t == 0 ? 10 : 9;
+    day.aged_s = t;
     day.saved_s = t == 0 ? 0 : result.days.back().saved_s + t;
     day.moved_bytes = 0x1p30;
     result.days.push_back(day);
@@ -103,7 +108,11 @@ TEST_CASE("where no plan fits any more, no re-sharding is advised for that day")
 // 10 s a day from day 0 on are lost to the choice of the plan, and no more with its age.
 TEST_CASE("a plan that is slower from the start is to be replaced once, not every few days") {
   DriftResult result = aging(30);
-  for (DriftDay& day : result.days) day.saved_s = 10 * (day.day + 1);
+  for (DriftDay& day : result.days) {
+    day.saved_s = 10 * (day.day + 1);
+    day.aged_s = 0;
+    day.ahead_at_start = 0.1;
+  }
   result.days[0].frozen_ms = 6;
   result.days[0].best_ms = 1;
   CHECK_FALSE(resharding_of(result, Seconds{20}).every_days.has_value());
@@ -122,17 +131,21 @@ TEST_CASE("what the kept cuts restore is age, whatever another plan gains on day
   CHECK(resharding_of(result, Seconds{50}).every_days == 10);
 }
 
-// Day 0 has the plan that a search made, and each later day has one that is faster by `gain`.
-static DriftResult searched(int days, double gain) {
+// Day 0 has the plan that a search made, and each later day has one that is faster by `gain`, of which `luck` would
+// have been there on day 0.
+static DriftResult searched(int days, double gain, double luck) {
   DriftResult result;
   for (int t = 0; t <= days; ++t) {
     DriftDay day;
     day.day = day.made_on = t;
     day.best_fits = day.searched = true;
     day.best = "search";
+    day.chance = 0.9;
     day.frozen_ms = 10 + t;
     day.best_ms = t == 0 ? day.frozen_ms : day.frozen_ms / (1 + gain);
-    day.saved_s = t == 0 ? 0 : result.days.back().saved_s + 86400 * (1 - day.best_ms / day.frozen_ms);
+    day.ahead_at_start = t == 0 ? 0 : 1 - 1 / (1 + luck);
+    day.aged_s = 86'400 * day.aged_share();
+    day.saved_s = t == 0 ? 0 : result.days.back().saved_s + day.aged_s;
     result.days.push_back(day);
   }
   result.days[0].best = kKeptPlan;
@@ -142,18 +155,57 @@ static DriftResult searched(int days, double gain) {
 }
 
 TEST_CASE("what searches differ by on the same data is no reason to move") {
-  CHECK_FALSE(resharding_of(searched(20, 0.97 * search_spread(0)), Seconds{60}).every_days.has_value());
-  CHECK(resharding_of(searched(20, 1.3 * search_spread(0)), Seconds{60}).every_days.has_value());
+  CHECK_FALSE(resharding_of(searched(20, 0.97 * search_spread(0), 0), Seconds{60}).every_days.has_value());
+  CHECK(resharding_of(searched(20, 1.3 * search_spread(0), 0), Seconds{60}).every_days.has_value());
+}
+
+TEST_CASE("what a later plan gains on the data of day 0 already is luck, however much it is, and the rest is age") {
+  const DriftResult lucky = searched(20, 0.2, 0.2), half = searched(20, 0.2, 0.1);
+  CHECK_FALSE(resharding_of(lucky, Seconds{60}).every_days.has_value());
+  CHECK(lucky.days[5].aged_share() == 0);
+  CHECK(resharding_of(half, Seconds{60}).every_days.has_value());
+  CHECK(half.days[5].aged_share() == doctest::Approx(1 / 1.1 - 1 / 1.2));
+}
+
+TEST_CASE("a chance of a coin toss, and a lead smaller than how runs vary, are no reason to move") {
+  for (const auto& [chance, best_ms, moves] :
+       {std::tuple{0.503, 9.0, false}, {0.9, 9.98, false}, {0.9, 9.0, true}, {0.56, 9.0, true}}) {
+    CAPTURE(chance);
+    CAPTURE(best_ms);
+    DriftResult result = aging(30);
+    for (DriftDay& day : result.days) {
+      day.chance = chance;
+      if (day.day > 0) day.best_ms = best_ms;
+    }
+    CHECK(resharding_of(result, Seconds{50}).every_days.has_value() == moves);
+  }
+}
+
+TEST_CASE("what a period loses is told, and is the sum of the days' age, moving and pausing") {
+  DriftResult result = aging(30);
+  for (DriftDay& day : result.days) day.moving_s = 5;
+  for (const int days : {1, 7, 30}) {
+    CAPTURE(days);
+    const std::optional<PeriodLoss> lost = loss_of_period(result, days, Seconds{45});
+    REQUIRE(lost.has_value());
+    CHECK(lost->aging_s == days * (days - 1) / 2);
+    CHECK(lost->changing_s == 50);
+  }
+  CHECK(has(resharding_text(result, pause_of(45, 30)),
+            " A period of 10 days loses 95 s in all, 9.5 s a day: 45 s to the age of the plan, 50 s to moving and "
+            "pausing."));
+  result.days[7].best = kKeptPlan;
+  CHECK_FALSE(loss_of_period(result, 7, Seconds{45}).has_value());
+  CHECK_FALSE(loss_of_period(result, 0, Seconds{45}).has_value());
 }
 
 TEST_CASE("a plan of a later day that is faster on day 0, too, is one to begin with, and no reason to move later") {
-  DriftResult result = searched(20, 0.05);
+  DriftResult result = searched(20, 0.05, 0.05);
   DriftDay& first = result.days[0];
   first.best = "search";
   first.searched = true;
   first.made_on = 2;
   first.best_ms = first.frozen_ms / 1.05;
-  for (DriftDay& day : result.days) day.saved_s += 86400 * (1 - 1 / 1.05);
   CHECK_FALSE(resharding_of(result, Seconds{60}).every_days.has_value());
   CHECK(
       has(resharding_text(result, pause_of(60, 20)),

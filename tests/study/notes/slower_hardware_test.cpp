@@ -48,6 +48,7 @@ TEST_CASE("a case that beats others on better hardware says so, also where their
   CHECK(sample.study.cases[1].notes.empty());
   CHECK(sample.study.cases[0].beats_better_hardware == "10 % faster than fast");
   CHECK(sample.study.cases[1].beats_better_hardware.empty());
+  CHECK(sample.study.cases[0].why_better_hardware_loses == kAnotherPlan);
   CHECK(is_faster_on_slower_hardware(sample.study.cases[0], sample.study.cases[1], sample.scenario));
 }
 

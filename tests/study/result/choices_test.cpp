@@ -71,4 +71,13 @@ TEST_CASE(
   CHECK(choices_of(study_of({tight, slack})).at(0).chosen == "tight");
 }
 
+TEST_CASE("plans whose time one host sets are told as equal for that reason") {
+  StudyResult study = study_of({planned("a", 4.240, Strategy::data_parallel), planned("b", 4.244, Strategy::row_wise),
+                                planned("c", 4.244, Strategy::table_wise)});
+  for (CaseResult& item : study.cases) item.interval->parts = {{"host", item.iteration_ms, 0.3}};
+  study.choices = choices_of(study);
+  CHECK(choice_sentence(study) == "a and 2 other plans take as long: the same host sets the time of each.");
+  CHECK(other_cell(study, study.choices.at(0), study.choices.at(0).others.at(0)) == "equal");
+}
+
 }  // namespace shardsim::choices_test

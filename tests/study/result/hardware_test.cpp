@@ -64,6 +64,37 @@ TEST_CASE("hardware is slower if something of it is and nothing is faster") {
   CHECK_FALSE(is_slower_hardware(renamed, own));
 }
 
+TEST_CASE("less memory is slower hardware, for a planner may use the larger one for a slower plan") {
+  const ClusterSpec own = healthy();
+  const auto small = changed([](ClusterSpec& spec) { spec.gpu.hbm = {spec.gpu.hbm.count / 2}; });
+  CHECK(is_slower_hardware(small, own));
+  CHECK_FALSE(is_slower_hardware(own, small));
+  const auto reserved = changed([](ClusterSpec& spec) { spec.gpu.reserved = {2 * spec.gpu.reserved.count}; });
+  CHECK(is_slower_hardware(reserved, own));
+  const auto mixed = changed([](ClusterSpec& spec) {
+    spec.gpu.hbm = {spec.gpu.hbm.count / 2};
+    spec.nics->rate = 2 * spec.nics->rate;
+  });
+  CHECK_FALSE(is_slower_hardware(mixed, own));
+}
+
+TEST_CASE("products are compared by what they have, not by their names, prices and fitted constants") {
+  const ClusterSpec h100 = healthy();
+  ClusterSpec h200 = physics::cluster_spec("dgx_h200.yaml", 2);
+  h200.cost_per_gpu_hour = 3.2;
+  CHECK(is_slower_hardware(h100, h200));
+  CHECK_FALSE(is_slower_hardware(h200, h100));
+  CHECK_FALSE(is_slower_hardware(h100, physics::cluster_spec("dgx_h100.yaml", 2)));
+  CHECK_FALSE(is_slower_hardware(physics::cluster_spec("dgx_h100.yaml", 2), h100));
+  CHECK(is_slower_hardware(h100, physics::cluster_spec("hgx_b200_8x400g.yaml", 2)));
+  const auto dear = changed([](ClusterSpec& spec) { spec.cost_per_gpu_hour = 9, spec.currency = "EUR"; });
+  CHECK_FALSE(is_slower_hardware(dear, h100));
+  CHECK_FALSE(is_slower_hardware(h100, dear));
+  const auto unfitted = changed([](ClusterSpec& spec) { spec.overheads.clear(), spec.fits = "none"; });
+  CHECK_FALSE(is_slower_hardware(unfitted, h100));
+  CHECK_FALSE(is_slower_hardware(h100, unfitted));
+}
+
 TEST_CASE("what makes an iteration longer names the two operations that share links longer") {
   // The input runs beside 3 of the exchange's 10 ms in the longer case, and beside none of its 8 ms in the shorter one.
   const CaseResult longer = overlapping(12, 10, 7, 11), shorter = overlapping(11, 8, 8, 11);

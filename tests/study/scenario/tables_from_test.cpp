@@ -10,7 +10,6 @@
 #include "base/files.h"
 #include "base/tree/map_reader.h"
 #include "study/scenario/scenario.h"
-#include "study/scenario/task_scenario.h"
 
 namespace shardsim::tables_from_test {
 namespace {

@@ -31,7 +31,7 @@ Axis drawn(const std::string& yaml, std::size_t points, std::uint64_t seed, std:
 TEST_CASE("an axis has the values of its list, maps by their label, name or text") {
   CHECK(texts(axis("[2, 100 Gbit/s, word]")) == Texts{"2", "100 Gbit/s", "word"});
   const Axis planners = axis("[{name: greedy}, {name: greedy, by: size}, {label: mine, name: greedy}]");
-  CHECK(texts(planners) == Texts{"greedy", "{name: greedy, by: size}", "mine"});
+  CHECK(texts(planners) == Texts{"greedy", "greedy (by: size)", "mine"});
   CHECK(planners.values[2].tree.find("label") == nullptr);
 }
 

@@ -6,10 +6,9 @@
 #include <optional>
 
 #include "base/tree/yaml.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 
 namespace shardsim::sweep_result_test {
-
 namespace {
 
 Axis axis_of(const std::string& path, const std::vector<std::string>& texts) {

@@ -35,6 +35,32 @@ TEST_CASE("a lever that makes the iteration longer where it is better stands las
   CHECK(std::ranges::any_of(help.remarks, says));
 }
 
+TEST_CASE("levers stand by what improving them brings, and one that costs only where it is worse is a step") {
+  const Scenario scenario = read(
+      "schema: shardsim.scenario/1\ncluster: {base: dgx_h100, nodes: 2}\nworkload: toy_history\nplanner: {name: "
+      "row_wise}\n");
+  const Case& item = scenario.cases.front();
+  Why why;
+  why.iteration_ms = 10;
+  const auto rate = [](const ChangedCase& changed) { return changed.item.cluster.nvlink.per_link_effective; };
+  const auto simulate = [&](const ChangedCase& changed) {
+    if (rate(changed) < item.cluster.nvlink.per_link_effective) return Resimulated{12.1, {}};
+    const double nics = changed.item.cluster.nics->rate.bytes_per_second / item.cluster.nics->rate.bytes_per_second;
+    return Resimulated{nics > 1 ? 9.9 : nics < 1 ? 10.1 : 10, {}};
+  };
+  const Help help = help_for(item, why, simulate, 0);
+  CHECK(help.elasticities.front().lever == "nics");
+  CHECK_FALSE(help.elasticities.front().is_uneven());
+  const auto nvlink = std::ranges::find(help.elasticities, "nvlink", &Elasticity::lever);
+  REQUIRE(nvlink != help.elasticities.end());
+  CHECK(nvlink->is_uneven());
+  CHECK(nvlink->percent == 0);  // although 10 % worse costs 21 %
+  const auto remark =
+      std::ranges::find_if(help.remarks, [](const std::string& each) { return each.starts_with("A batch that is "); });
+  REQUIRE(remark != help.remarks.end());
+  CHECK(remark->find("makes iterations no shorter, so") != std::string::npos);
+}
+
 TEST_CASE("products in TF32 are supposed where those of the dense part are fp32 and the GPU has a faster rate") {
   const auto supposes = [](const std::string& cluster, const std::string& precision) {
     const Scenario scenario = read("schema: shardsim.scenario/1\ncluster: {base: " + cluster +

@@ -62,6 +62,18 @@ TEST_CASE("a lever within rounding of nothing is said as nothing, of either sign
       has(document_text(why_document(why, &help, "main", Medium::terminal), 120, false), "On the same machine"));
 }
 
+TEST_CASE("a lever whose sides differ by a step says which side brings nothing") {
+  Why why;
+  Help help;
+  why.iteration_ms = help.iteration_ms = 67;
+  help.elasticities = {{.lever = "nvlink", .name = "NVLink rate", .better_pct = 0.0, .worse_pct = 20.96},
+                       {.lever = "nics", .name = "NIC rate", .percent = 2.1, .better_pct = -21.0, .worse_pct = 0.0}};
+  const std::string text = words(document_text(why_document(why, &help, "main", Medium::terminal), 160, false));
+  CAPTURE(text);
+  CHECK(has(text, "NVLink rate 0.00 % +20.96 % nothing a step: better brings nothing"));
+  CHECK(has(text, "NIC rate -21.00 % 0.00 % 2.10 a step: worse costs nothing"));
+}
+
 TEST_CASE("what TF32 costs is said with what it gains") {
   Why why;
   Help help;

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/system_failure.h"
 #include "base/text.h"
 #include "validate/execute/devices/machine.h"
 #include "validate/execute/devices/machine_facts.h"

@@ -10,10 +10,10 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "models/access/position_search.h"
+#include "models/access/access_distribution.h"
 #include "models/access/row_hash.h"
 #include "models/collective/byte_matrix.h"
-#include "program/shard_rows.h"
+#include "program/program.h"
 #include "validate/execute/fusion/rank_rows.h"
 
 namespace shardsim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "program/shard_rows.h"
+#include "program/program.h"
 
 namespace shardsim {
 int row_shard_of(const Program::Shard& shard, int rank) {

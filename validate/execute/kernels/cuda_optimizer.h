@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
+#include "base/error.h"
 #include "validate/execute/kernels/cuda_elements.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/cuda_group.h"
@@ -15,7 +17,21 @@ struct OptimizerStep {
   float correction1, correction2;  // adam: 1 - beta^step
 };
 
-OptimizerStep optimizer_step(const OptimizerSettings& settings);  // errors: Failure::input for adam with step < 1
+// Errors: Failure::input for adam with step < 1.
+inline OptimizerStep optimizer_step(const OptimizerSettings& settings) {
+  if (settings.optimizer == RowOptimizer::adam && settings.step < 1) {
+    throw input_error({}, "adam counts its steps from 1", "Give a step of 1 or more");
+  }
+  const double correction1 = 1 - std::pow(static_cast<double>(settings.beta1), settings.step);
+  const double correction2 = 1 - std::pow(static_cast<double>(settings.beta2), settings.step);
+  return {settings.optimizer,
+          settings.learning_rate,
+          settings.epsilon,
+          settings.beta1,
+          settings.beta2,
+          static_cast<float>(correction1),
+          static_cast<float>(correction2)};
+}
 
 // One row of a table, and where its state is.
 template <typename T>

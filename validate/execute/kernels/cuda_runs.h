@@ -79,6 +79,31 @@ struct WindowedTables {
   }
 };
 
+// The windows of every table: of the tables before it, and of all. All threads of a warp, each for some neighbouring
+// tables.
+template <int width>
+__device__ void count_windows(const WindowedTables& of, std::int64_t* windows) {
+  const int lane = static_cast<int>(threadIdx.x % kWarp), each = (of.count + kWarp - 1) / kWarp;
+  const int first = lane * each, end = first + each < of.count ? first + each : of.count;
+  const auto windows_of = [&](int t) {
+    const std::int64_t lookups = of.offsets[(t + 1) * of.bags] - of.offsets[t * of.bags];
+    return WindowedTables::windows_for(lookups, window_of(lanes_of<width>(of.tables[t].dim)));
+  };
+  std::int64_t own = 0;
+  for (int t = first; t < end; ++t) own += windows_of(t);
+  std::int64_t until = own;
+  for (int offset = 1; offset < static_cast<int>(kWarp); offset *= 2) {
+    const std::int64_t before = __shfl_sync(kWholeWarp, until, lane < offset ? lane : lane - offset);
+    if (lane >= offset) until += before;
+  }
+  std::int64_t at = until - own;
+  for (int t = first; t < end; ++t) {
+    windows[t] = at;
+    at += windows_of(t);
+  }
+  if (lane == kWarp - 1) windows[of.count] = until;
+}
+
 // Where the long runs of an update are noted, and its parts' sums meet.
 struct LongRuns {
   UpdateWorkspace::Part* parts;

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
-#include "base/error.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/cuda_launch.h"
 #include "validate/execute/kernels/cuda_optimizer.h"
@@ -307,31 +305,6 @@ auto updater_of(ElementType type) {
                                      : run_update<__nv_bfloat16>;
 }
 
-// The windows of every table: of the tables before it, and of all. All threads of a warp, each for some neighbouring
-// tables.
-template <int width>
-__device__ void count_windows(const WindowedTables& of, std::int64_t* windows) {
-  const int lane = static_cast<int>(threadIdx.x % kWarp), each = (of.count + kWarp - 1) / kWarp;
-  const int first = lane * each, end = first + each < of.count ? first + each : of.count;
-  const auto windows_of = [&](int t) {
-    const std::int64_t lookups = of.offsets[(t + 1) * of.bags] - of.offsets[t * of.bags];
-    return WindowedTables::windows_for(lookups, window_of(lanes_of<width>(of.tables[t].dim)));
-  };
-  std::int64_t own = 0;
-  for (int t = first; t < end; ++t) own += windows_of(t);
-  std::int64_t until = own;
-  for (int offset = 1; offset < static_cast<int>(kWarp); offset *= 2) {
-    const std::int64_t before = __shfl_sync(kWholeWarp, until, lane < offset ? lane : lane - offset);
-    if (lane >= offset) until += before;
-  }
-  std::int64_t at = until - own;
-  for (int t = first; t < end; ++t) {
-    windows[t] = at;
-    at += windows_of(t);
-  }
-  if (lane == kWarp - 1) windows[of.count] = until;
-}
-
 constexpr unsigned kLanesOfBag = 8;
 
 // Keys and bags of all lookups, a group per bag; the first warp of all also prepares what follows the sorting.
@@ -381,21 +354,6 @@ void run_dense(const TableView& table, void* arena, float* state, const float* g
 }
 
 }  // namespace
-
-OptimizerStep optimizer_step(const OptimizerSettings& settings) {
-  if (settings.optimizer == RowOptimizer::adam && settings.step < 1) {
-    throw input_error({}, "adam counts its steps from 1", "Give a step of 1 or more");
-  }
-  const double correction1 = 1 - std::pow(static_cast<double>(settings.beta1), settings.step);
-  const double correction2 = 1 - std::pow(static_cast<double>(settings.beta2), settings.step);
-  return {settings.optimizer,
-          settings.learning_rate,
-          settings.epsilon,
-          settings.beta1,
-          settings.beta2,
-          static_cast<float>(correction1),
-          static_cast<float>(correction2)};
-}
 
 void update_rows(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                  const std::int64_t* indices, std::int64_t count, const float* gradients,

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/system_failure.h"
+#include "base/error.h"
 
 namespace shardsim {
 

@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/system_failure.h"
 #include "base/text.h"
 #include "models/access/row_hash.h"
 #include "program/program_file.h"

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/system_failure.h"
 #include "validate/execute/meet/failure_cause.h"
 #include "validate/execute/meet/handshake.h"
 

@@ -237,6 +237,35 @@ TEST_CASE("clocks further apart than an iteration are laid on each other, with a
   CHECK(read.timeline.groups.empty());
 }
 
+TEST_CASE("events in two halves, begin and end, are those that are whole") {
+  const auto trace = [](const char* kernels) {
+    return trace_of(std::string(R"({"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": [
+      {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 100, "pid": 1, "tid": 1},)") +
+                    kernels + "]}");
+  };
+  const KinetoTrace whole =
+      trace(R"({"ph": "X", "cat": "kernel", "name": "gemm", "ts": 10, "dur": 60, "pid": 0, "tid": 7},
+    {"ph": "X", "cat": "kernel", "name": "inner", "ts": 20, "dur": 5, "pid": 0, "tid": 7},
+    {"ph": "X", "cat": "kernel", "name": "other", "ts": 30, "dur": 10, "pid": 0, "tid": 8})");
+  const KinetoTrace halves = trace(R"({"ph": "E", "ts": 5, "pid": 0, "tid": 7},
+    {"ph": "B", "cat": "kernel", "name": "gemm", "ts": 10, "pid": 0, "tid": 7},
+    {"ph": "B", "cat": "kernel", "name": "inner", "ts": 20, "pid": 0, "tid": 7},
+    {"ph": "E", "ts": 25, "pid": 0, "tid": 7},
+    {"ph": "B", "cat": "kernel", "name": "other", "ts": 30, "pid": 0, "tid": 8},
+    {"ph": "E", "ts": 40, "pid": 0, "tid": 8},
+    {"ph": "E", "ts": 70, "pid": 0, "tid": 7},
+    {"ph": "B", "cat": "kernel", "name": "never ended", "ts": 80, "pid": 0, "tid": 7})");
+  REQUIRE(whole.kernels.size() == 3);
+  REQUIRE(halves.kernels.size() == 3);
+  for (const KinetoTrace::Kernel& kernel : whole.kernels)
+    CHECK(std::ranges::count_if(halves.kernels, [&](const KinetoTrace::Kernel& other) {
+            return other.name == kernel.name && other.start_us == kernel.start_us &&
+                   other.duration_us == kernel.duration_us && other.stream == kernel.stream;
+          }) == 1);
+  CHECK(whole.broken_kernels == 0);
+  CHECK(halves.broken_kernels == 1);
+}
+
 TEST_CASE("steps that a rank lacks are left out") {
   const std::string more = R"(,{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "ts": 1100, "dur": 100},
     {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1110, "dur": 40, "tid": 7})";
@@ -274,6 +303,10 @@ TEST_CASE("a folder without traces, a file that is no trace and no folder at all
   CHECK(says(refused(folder.path() / "nowhere"), "there is no such file or folder"));
   write_file(folder.path() / "rank0.json.gz", "x");
   CHECK(says(refused(folder.path()), "not JSON, or cut off"));  // whatever its name says, it is no file of gzip
+  write_file(folder.path() / "rank0.json.gz", "PK\x03\x04trace");
+  CHECK(says(refused(folder.path()), "rank0.json.gz: the file is a ZIP archive"));
+  write_file(folder.path() / "rank0.json.gz", "rank0.json" + std::string(247, '\0') + "ustar  ");
+  CHECK(says(refused(folder.path()), "rank0.json.gz: the file is a tar archive, and no trace. Unpack it first"));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "study/report/sheets/how_sure.h"
 #include "study/report/sheets/result_sheets.h"
-#include "study/report/sure_cells.h"
+#include "study/report/wording.h"
 #include "study/result/choices.h"
 #include "tests/base/error_text.h"
 #include "tests/study/report/sample_study.h"
@@ -28,6 +28,16 @@ TEST_CASE("a range of a case that was never measured has a question mark, and th
   study.cases.emplace_back().interval = interval;
   study.cases.emplace_back().interval = interval;
   CHECK(doubt_sentence(study) == "?: not counted in the range: no published run on toy.");
+}
+
+TEST_CASE("question marks are explained on the first screen of many cases, too, and only where there are any") {
+  StudyResult study = sample::twelve_cases();
+  const auto screen = [&] { return document_text(result_document(study, Medium::screen), 400, false); };
+  CHECK_FALSE(has(screen(), "?: "));
+  Interval interval;
+  interval.outside = {"no published run on toy"};
+  study.cases.back().interval = interval;
+  CHECK(has(screen(), "QUESTION MARKS\n?: not counted in the range: no published run on toy."));
 }
 
 TEST_CASE("no line passes the width, at any width") {
@@ -295,6 +305,9 @@ TEST_CASE("a first screen warns of a case that is the fastest although its hardw
   CHECK_FALSE(has(screen(), "although nothing of its cluster is faster"));
   study.cases[0].beats_better_hardware = "2.2 % faster than base";
   CHECK(has(screen(), "slow is 2.2 % faster than base, although nothing of its cluster is faster: that is no advice"));
+  CHECK(has(screen(), "The notes say where it comes from."));
+  study.cases[0].why_better_hardware_loses = "It has another plan.";
+  CHECK(has(screen(), "no chance is stated. It has another plan."));
 }
 
 }  // namespace shardsim::result_document_test

@@ -47,6 +47,29 @@ TEST_CASE("an option of TorchRec that makes its plan faster is told before a fac
   CHECK_FALSE(has(torchrec_warning(study), "index_dedup"));
 }
 
+TEST_CASE("with an option of TorchRec the plan to take may be another one of those that it can run") {
+  StudyResult study = fastest_with_tiers();
+  study.cases[0].iteration_ms_without_duplicates = 300;
+  study.cases.push_back(study.cases[0]);
+  CaseResult& slow = study.cases.back();
+  slow.name = "rm1/table_wise";
+  slow.iteration_ms = 700;
+  slow.samples_per_s /= 2;
+  slow.iteration_ms_without_duplicates = 260;
+  const std::string first = "; then rm1/table_wise is the fastest of these: 260.0)";
+  CHECK(has(short_torchrec_warning(study),
+            "row_wise, 409.0 ms (with index_dedup 300.0; then table_wise is the fastest of these: 260.0)"));
+  CHECK(has(torchrec_warning(study), "with 409.0 ms (with index_dedup 300.0" + first));
+  study.cases[0].iteration_ms_without_duplicates.reset();
+  study.cases[1].iteration_ms_without_duplicates = 250;
+  CHECK(has(short_torchrec_warning(study),
+            "409.0 ms (with index_dedup flexshard_2tier 250.0; then table_wise is the fastest of these: 260.0)"));
+  study.cases[1].iteration_ms_without_duplicates.reset();
+  CHECK(has(short_torchrec_warning(study), "409.0 ms (with index_dedup table_wise is the fastest of these: 260.0)"));
+  slow.batch_per_gpu *= 2;  // another question
+  CHECK_FALSE(has(short_torchrec_warning(study), "table_wise"));
+}
+
 TEST_CASE("what a planner would do without the limit is compared with plans for the same batch within it") {
   StudyResult study = fastest_with_tiers();
   study.cases[1].name = study.cases[0].name + std::string(kWithoutLimit);

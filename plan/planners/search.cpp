@@ -1,12 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-#include "base/text.h"
 #include "base/tree/leaf.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
@@ -99,7 +96,6 @@ class SearchRun {
 
  private:
   void say(const std::string& text) const { context_.host.say(text); }
-  void state(const std::string& name, double value) const { context_.host.state(name, value); }
 
   bool should_stop() {
     context_.host.stop_if_asked();
@@ -357,48 +353,13 @@ class SearchRun {
 
   Plan chosen(const LocalSearch& local) const {
     const Candidate* const best = candidates_.best();
-    if (best == nullptr) throw_no_peak();
-    tell(*best, candidates_.best_start(), local);
+    if (best == nullptr) candidates_.throw_over_peak(options_.place_);
+    candidates_.tell(*best, local.evaluations(), simulations());
+    if (timed_out_) say("the timeout ended the search: another run may find another plan");
     return best->plan;
   }
 
-  std::int64_t simulations() const {
-    return simulated_within_ + std::ranges::count_if(candidates_.all(), [](const Candidate& candidate) {
-             return candidate.simulated.has_value();
-           });
-  }
-
-  void tell(const Candidate& best, const Candidate* start, const LocalSearch& local) const {
-    const std::int64_t simulations = this->simulations();
-    state("cost_ms", best.estimate * 1e3);
-    state("evaluations", static_cast<double>(local.evaluations()));
-    state("simulations", static_cast<double>(simulations));
-    for (const Candidate& each : candidates_.all()) {
-      if (each.name != "search") state("start_" + each.name + "_ms", each.seconds() * 1e3);
-    }
-    say(fmt::format(
-        "compared {} by a quick estimate, and simulated {} of them: an iteration of the chosen one takes {:.3f} ms "
-        "({:.3f} ms by the estimate, in which operations do not share links or GPUs)",
-        counted(local.evaluations(), "plan"), counted(simulations, "plan"), *best.simulated * 1e3,
-        best.estimate * 1e3));
-    if (start != nullptr) {
-      say(fmt::format("the fastest of the plans that the search began with: {}, {:.3f} ms{}", start->name,
-                      start->seconds() * 1e3,
-                      start->simulated ? "" : " by the estimate, which others beat so far that it was not simulated"));
-    }
-    for (const auto& [name, error] : candidates_.refusals())
-      if (name != "search")
-        say(fmt::format("not begun with the plan of {}, which cannot be simulated: {}", name, error.what()));
-    if (timed_out_) say("the timeout ended the search: another run may find another plan");
-  }
-
-  [[noreturn]] void throw_no_peak() const {
-    throw Error(Failure::infeasible, options_.place_,
-                fmt::format("every plan that fits by the memory model needs more at its simulated peak than a GPU has, "
-                            "at least {} more",
-                            to_text(Bytes{candidates_.least_over()})),
-                "Take more GPUs, GPUs with more memory, or a smaller batch");
-  }
+  std::int64_t simulations() const { return simulated_within_ + candidates_.simulations(); }
 
   [[noreturn]] void throw_no_room() const {
     const Plan nearest = plan_from(found_.front().plan);

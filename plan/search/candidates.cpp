@@ -1,8 +1,11 @@
 #include "plan/search/candidates.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "plan/check.h"
 #include "plan/memory_need.h"
 
@@ -99,10 +102,15 @@ std::int64_t Candidates::lacking_bytes() const {
   return least;
 }
 
-std::int64_t Candidates::least_over() const {
+void Candidates::throw_over_peak(const Place& place) const {
   const auto nearest = std::ranges::min_element(
       candidates_, {}, [](const Candidate& each) { return std::pair(!each.simulated, each.over); });
-  return nearest->over;
+  throw Error(
+      Failure::infeasible, place,
+      fmt::format("every plan that fits by the memory model needs more at its simulated peak than a GPU has, at "
+                  "least {} more",
+                  to_text(Bytes{nearest->over})),
+      "Take more GPUs, GPUs with more memory, or a smaller batch");
 }
 
 const Candidate* Candidates::best_start() const {
@@ -137,6 +145,30 @@ const Candidate* Candidates::best() const {
     if (each.simulated && *each.simulated <= limit && each.over <= 0 && is_better(each, *best)) best = &each;
   }
   return best;
+}
+
+std::int64_t Candidates::simulations() const {
+  return std::ranges::count_if(candidates_, [](const Candidate& each) { return each.simulated.has_value(); });
+}
+
+void Candidates::tell(const Candidate& best, std::int64_t evaluations, std::int64_t simulations) const {
+  const PlannerHost& host = context_.host;
+  host.state("cost_ms", best.estimate * 1e3);
+  host.state("evaluations", static_cast<double>(evaluations));
+  host.state("simulations", static_cast<double>(simulations));
+  for (const Candidate& each : candidates_)
+    if (each.name != "search") host.state("start_" + each.name + "_ms", each.seconds() * 1e3);
+  host.say(fmt::format(
+      "compared {} by a quick estimate, and simulated {} of them: an iteration of the chosen one takes {:.3f} ms "
+      "({:.3f} ms by the estimate, in which operations do not share links or GPUs)",
+      counted(evaluations, "plan"), counted(simulations, "plan"), *best.simulated * 1e3, best.estimate * 1e3));
+  if (const Candidate* const start = best_start(); start != nullptr)
+    host.say(fmt::format(
+        "the fastest of the plans that the search began with: {}, {:.3f} ms{}", start->name, start->seconds() * 1e3,
+        start->simulated ? "" : " by the estimate, which others beat so far that it was not simulated"));
+  for (const auto& [name, error] : refusals_)
+    if (name != "search")
+      host.say(fmt::format("not begun with the plan of {}, which cannot be simulated: {}", name, error.what()));
 }
 
 }  // namespace shardsim::search

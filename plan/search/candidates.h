@@ -46,6 +46,12 @@ class Candidates {
   const std::vector<Refusal>& refusals() const { return refusals_; }
   void throw_if_refused() const;  // errors: that of the first one that was
 
+  std::int64_t simulations() const;  // plans that were simulated
+
+  // Tells the context's host how the best one was found: `evaluations` by the formula of the search, `simulations` with
+  // those of a search within this one.
+  void tell(const Candidate& best, std::int64_t evaluations, std::int64_t simulations) const;
+
   // Simulates all plans that may be the fastest, and those of the search's own that are nearly as fast. Errors: that of
   // the first one that was refused, where none is left.
   void judge();
@@ -53,8 +59,8 @@ class Candidates {
   // By how much the memory model has to be undercut, because a plan that would be the fastest needs more than a GPU has
   // at its peak; 0: none does.
   std::int64_t lacking_bytes() const;
-  // The least bytes that any judged plan lacks.
-  std::int64_t least_over() const;
+  // Errors: Failure::infeasible, at `place`, with the least bytes that any judged plan lacks.
+  [[noreturn]] void throw_over_peak(const Place& place) const;
 
   // Null: none.
   const Candidate* best_start() const;

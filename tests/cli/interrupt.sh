@@ -158,6 +158,6 @@ stops_while_working() {
 sizes=$(seq -s, -f '%.0fB' 1048576 1024 2071552)
 stops_while_working 50 collective predict --cluster dgx_a100_80gb --nodes 512 --kind all_to_all_v --skew zipf --sizes "$sizes"
 # Early, while it reads: what is being written is finished first, and stays.
-stops_while_working 5 collective compare --measurements "$measured/open" -o made
+stops_while_working 2 collective compare --measurements "$measured/open" -o made
 stops_while_working 40 cost-model sample nv_tiny -n 1000000 -o made.json
 finish 170

@@ -91,7 +91,7 @@ std::vector<std::string> outside_of(const IterationSetting& setting, const std::
 // the seed or the order of tables differs: the most that scripts/search_spread.py finds, rounded up (docs/planners.md).
 // Of many tables a search tries each less often: up to 80 tables were measured, and from 110 on.
 inline double search_spread(std::size_t tables) {
-  return tables <= 80 ? 0.03 : 0.10;
+  return tables <= 80 ? 0.03 : 0.13;
 }
 
 // The members of an interval, as study/result/result_fields.h has those of a result.

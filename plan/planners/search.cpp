@@ -134,12 +134,14 @@ class SearchRun {
   }
 
   // Whether a plan that TorchRec cannot run is there, and none so far ahead of those that it can that no search within
-  // its types gets there.
-  bool is_near_torchrec() const {
+  // its types gets there. Plans are made only until the best one of either kind is met.
+  bool is_near_torchrec() {
     if (!options_.start_.empty()) return false;
-    double beyond = std::numeric_limits<double>::infinity(), within = beyond;
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    std::ranges::stable_sort(found_, is_before);
+    double beyond = kNone, within = kNone;
     for (const Found& found : found_) {
-      if (!found.fits) continue;
+      if (!found.fits || (std::isfinite(beyond) && std::isfinite(within))) break;
       double& least = is_beyond_torchrec(plan_from(found.plan)) ? beyond : within;
       least = std::min(least, found.seconds);
     }
